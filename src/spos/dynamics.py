@@ -1,0 +1,158 @@
+"""One step of particles along a drift, with noise.
+
+    θ_i += h P v_i + sqrt(2 h T P) ξ_i,        ξ_i standard normal
+
+`v` is the drift an algorithm computes, `T` its noise level (1/β, or none) and `h` the step size of
+this step, which drives drift and noise alike. `P` is a diagonal preconditioner made from the
+drift's own history, 1 by default. It scales the drift by P and the noise by sqrt(P), so that the
+target stays in balance; its slow change along the path is neglected, as in preconditioned SGLD.
+
+    rmsprop   V ← a V + (1 - a) v²      P = 1 / (ε + sqrt(V))
+    adagrad   V ← V + v²                P = 1 / (ε + sqrt(V))
+
+A deterministic method may instead hand its drift to any optax optimizer (`optimize`).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from spos import checks
+from spos.score import check_target
+from spos.types import Info, Particles, PyTree, Sampler, Schedule, State, Target
+
+# (key, state, scores) -> (drift, bandwidth)
+Drift = Callable[[jax.Array, State, Particles], tuple[Particles, jax.Array]]
+
+
+class Move(NamedTuple):
+    """How a drift becomes new particles."""
+
+    init: Callable[[Particles], PyTree]
+    apply: Callable[..., tuple[Particles, PyTree]]  # (key, h, particles, drift, memory)
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """P = 1 / (epsilon + sqrt(V)), V a running square of the drift."""
+
+    name: str
+    keep: float  # of the old V
+    add: float  # of the new square
+    epsilon: float
+
+    def init(self, particles: Particles) -> Particles:
+        return jax.tree.map(jnp.zeros_like, particles)
+
+    def update(self, drift: Particles, memory: Particles) -> tuple[Particles, Particles]:
+        memory = jax.tree.map(lambda v, m: self.keep * m + self.add * v * v, drift, memory)
+        return jax.tree.map(lambda m: 1.0 / (self.epsilon + jnp.sqrt(m)), memory), memory
+
+
+def rmsprop(decay: float = 0.9, epsilon: float = 1e-8) -> Preconditioner:
+    """Scale each parameter by the recent size of its drift."""
+    decay = checks.fraction("decay", decay)
+    return Preconditioner("rmsprop", decay, 1.0 - decay, checks.positive("epsilon", epsilon))
+
+
+def adagrad(epsilon: float = 1e-8) -> Preconditioner:
+    """Scale each parameter by the total size of its drift so far: steps shrink like 1/sqrt(k)."""
+    return Preconditioner("adagrad", 1.0, 1.0, checks.positive("epsilon", epsilon))
+
+
+def langevin(noise: Any, preconditioner: Preconditioner | None) -> Move:
+    """The step above; `noise` is T, or None for no noise at all."""
+    if preconditioner is not None and not isinstance(preconditioner, Preconditioner):
+        raise TypeError(
+            "preconditioner must be spos.rmsprop(...), spos.adagrad(...) or None, "
+            f"got {preconditioner!r}"
+        )
+
+    def init(particles: Particles) -> PyTree:
+        return () if preconditioner is None else preconditioner.init(particles)
+
+    def apply(key, h, particles, drift, memory):
+        scale = None
+        if preconditioner is not None:
+            scale, memory = preconditioner.update(drift, memory)
+            drift = jax.tree.map(jnp.multiply, scale, drift)
+        moved = jax.tree.map(lambda x, v: x + h.astype(x.dtype) * v, particles, drift)
+        if noise is None:
+            return moved, memory
+        amount = jnp.sqrt(2.0 * h * noise)
+        kick = standard_normal(key, particles)
+        if scale is not None:
+            kick = jax.tree.map(lambda xi, p: jnp.sqrt(p) * xi, kick, scale)
+        return jax.tree.map(lambda x, xi: x + amount.astype(x.dtype) * xi, moved, kick), memory
+
+    return Move(init, apply)
+
+
+def optimize(optimizer: Any) -> Move:
+    """The drift as an ascent direction for an optax optimizer, which brings its own step size."""
+    if not (callable(getattr(optimizer, "init", None)) and hasattr(optimizer, "update")):
+        raise TypeError(f"optimizer must be an optax optimizer, got {optimizer!r}")
+
+    def apply(key, h, particles, drift, memory):
+        descent = jax.tree.map(jnp.negative, drift)
+        updates, memory = optimizer.update(descent, memory, particles)
+        return jax.tree.map(lambda x, u: (x + u).astype(x.dtype), particles, updates), memory
+
+    return Move(optimizer.init, apply)
+
+
+def build_sampler(
+    target: Target, drift: Drift, move: Move, step_size: Schedule, settings: Mapping[str, Any]
+) -> Sampler:
+    """The sampler that scores, drifts and moves."""
+
+    def init(particles: Particles) -> State:
+        particles = checks.particles(particles)
+        check_target(target, particles)
+        unknown = jnp.full((), jnp.nan, jnp.result_type(*jax.tree.leaves(particles)))
+        return State(particles, jnp.zeros((), jnp.int32), unknown, move.init(particles))
+
+    def step(key: jax.Array, state: State, batch: PyTree = None) -> tuple[State, Info]:
+        drift_key, noise_key = jax.random.split(key)
+        h = jnp.asarray(step_size(state.step), jnp.result_type(float))
+        scores = target.score(state.particles, batch)
+        direction, bandwidth = drift(drift_key, state, scores)
+        bandwidth = jnp.asarray(bandwidth, state.bandwidth.dtype)
+        particles, memory = move.apply(noise_key, h, state.particles, direction, state.memory)
+        info = Info(h, bandwidth, _norm(direction), _norm(scores), _epd(state.particles))
+        return State(particles, state.step + 1, bandwidth, memory), info
+
+    return Sampler(init, step, target, settings)
+
+
+def standard_normal(key: jax.Array, particles: Particles) -> Particles:
+    """Normals shaped like the particles. One draw is cut into leaves, so that a pytree and the flat
+    matrix of the same numbers get the same noise."""
+    leaves, treedef = jax.tree.flatten(particles)
+    sizes = [leaf[0].size for leaf in leaves]
+    dtype = jnp.result_type(*leaves)
+    flat = jax.random.normal(key, (leaves[0].shape[0], sum(sizes)), dtype)
+    edges = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
+    parts = jnp.split(flat, edges, axis=1)
+    shaped = [p.reshape(x.shape).astype(x.dtype) for p, x in zip(parts, leaves, strict=True)]
+    return jax.tree.unflatten(treedef, shaped)
+
+
+def scaled(weight: Any, vectors: Particles) -> Particles:
+    """`weight · vectors` in the vectors' own precision."""
+    return jax.tree.map(lambda v: jnp.asarray(weight, v.dtype) * v, vectors)
+
+
+def _norm(vectors: Particles) -> jax.Array:
+    leaves = jax.tree.leaves(vectors)
+    return jnp.sqrt(sum(jnp.sum(leaf * leaf) for leaf in leaves) / leaves[0].shape[0])
+
+
+def _epd(particles: Particles) -> jax.Array:
+    # Σ_ij ‖θ_i - θ_j‖² = 2 M Σ_i ‖θ_i - mean‖²: no pair has to be looked at
+    leaves = jax.tree.leaves(particles)
+    spread = sum(jnp.sum((leaf - jnp.mean(leaf, axis=0)) ** 2) for leaf in leaves)
+    return jnp.sqrt(2.0 * leaves[0].shape[0] * spread)

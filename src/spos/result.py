@@ -1,0 +1,157 @@
+"""What a run leaves behind: particles, their history, what each step saw, and how it was made."""
+
+import importlib.metadata
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from spos import archive, checks
+from spos.types import Particles, PyTree
+
+FORMAT = 1
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished (or interrupted) run.
+
+    `info` maps each field of `spos.types.Info` to one value per step. `history`, when asked for,
+    has a leading axis of recorded steps before the particle axis.
+    """
+
+    particles: Particles
+    info: Mapping[str, np.ndarray]
+    history: Particles | None
+    history_every: int | None
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str]
+    num_steps: int
+    seconds: float
+    interrupted: bool = False
+
+    def summary(self) -> "Summary":
+        """Mean, standard deviation, quantiles and range of every parameter over the particles."""
+        names, values = parameters(self.particles)
+        count = len(values)
+        columns = {"mean": values.mean(0), "sd": values.std(0, ddof=1 if count > 1 else 0)}
+        for q, row in zip(QUANTILES, np.quantile(values, QUANTILES, axis=0), strict=True):
+            columns[f"{q:.0%}"] = row
+        columns["range"] = np.ptp(values, axis=0)
+        spread = np.sqrt(2.0 * values.var(0).sum())
+        title = (
+            f"{count} particles, {len(names)} parameters after {self.num_steps} steps of "
+            f"{self.settings.get('algorithm', '?')} in {self.seconds:.1f} s"
+            f"{' (interrupted)' if self.interrupted else ''}; "
+            f"root mean square distance of two particles {spread:.4g}"
+        )
+        return Summary(names, columns, title)
+
+    def plot(self) -> Any:
+        """A matplotlib figure: the marginals of the first parameters, and how the run went."""
+        from spos.report.figures import result_figure
+
+        return result_figure(self)
+
+    def to_arviz(self) -> Any:
+        """An ArviZ DataTree. With a history each particle is a chain and each record a draw;
+        without one, the particles are the draws of a single chain."""
+        try:
+            import arviz_base
+        except ImportError as error:
+            raise ImportError("to_arviz needs arviz-base: pip install 'spos[arviz]'") from error
+        posterior = {}
+        source = self.particles if self.history is None else self.history
+        for path, leaf in jax.tree_util.tree_leaves_with_path(source):
+            values = np.asarray(leaf)
+            posterior[checks.leaf_name(path)] = (
+                values[None] if self.history is None else values.swapaxes(0, 1)
+            )
+        attrs = {"inference_library": "spos", "inference_library_version": self.versions["spos"]}
+        return arviz_base.from_dict({"posterior": posterior}, attrs={"/": attrs})
+
+    def save(self, path: Any) -> Path:
+        """Write everything to one `.npz` file, atomically; read it with `spos.load`."""
+        path = Path(path)
+        particles, particle_structure = archive.pack(self.particles, "particles")
+        history, history_structure = archive.pack(self.history, "history")
+        info = {f"info {name}": values for name, values in self.info.items()}
+        meta = {
+            "format": FORMAT,
+            "particles": particle_structure,
+            "history": history_structure,
+            "history_every": self.history_every,
+            "settings": self.settings,
+            "versions": self.versions,
+            "num_steps": self.num_steps,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+        }
+        archive.write(path, {**particles, **history, **info}, meta)
+        return path
+
+
+def load(path: Any) -> Result:
+    """The result that `Result.save` wrote, with NumPy arrays in place of JAX ones."""
+    arrays, meta = archive.read(Path(path))
+    if meta.get("format") != FORMAT:
+        raise ValueError(
+            f"{path}: format {meta.get('format')} is not {FORMAT}; not a saved result?"
+        )
+    return Result(
+        particles=archive.unpack(arrays, meta["particles"]),
+        info={
+            name.removeprefix("info "): values
+            for name, values in arrays.items()
+            if name.startswith("info ")
+        },
+        history=archive.unpack(arrays, meta["history"]),
+        history_every=meta["history_every"],
+        settings=meta["settings"],
+        versions=meta["versions"],
+        num_steps=meta["num_steps"],
+        seconds=meta["seconds"],
+        interrupted=meta["interrupted"],
+    )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A table with one row per parameter; `columns` maps a heading to its values."""
+
+    names: list[str]
+    columns: Mapping[str, np.ndarray]
+    title: str
+
+    def __str__(self, most: int = 20) -> str:
+        width = max([len(name) for name in self.names[:most]] + [9])
+        lines = [self.title, " " * width + "".join(f"{head:>11}" for head in self.columns)]
+        for row, name in enumerate(self.names[:most]):
+            numbers = "".join(f"{values[row]:11.4g}" for values in self.columns.values())
+            lines.append(f"{name:<{width}}{numbers}")
+        if len(self.names) > most:
+            lines.append(f"… and {len(self.names) - most} more parameters")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def versions() -> dict[str, str]:
+    """Of everything that can change a bit of the result."""
+    found = {name: importlib.metadata.version(name) for name in ("spos", "jax", "jaxlib", "numpy")}
+    return {**found, "python": platform.python_version(), "machine": platform.machine()}
+
+
+def parameters(tree: PyTree) -> tuple[list[str], np.ndarray]:
+    """All numbers of a particle as the columns of one matrix, with their names."""
+    names, columns = [], []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        values = np.asarray(leaf, np.float64)
+        names += [checks.entry_name(path, index) for index in np.ndindex(values.shape[1:])]
+        columns.append(values.reshape(len(values), -1))
+    return names, np.concatenate(columns, axis=1)

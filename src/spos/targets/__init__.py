@@ -1,0 +1,1 @@
+"""Distributions to sample from."""
