@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from spos.names import entry_name, leaf_name
 from spos.types import Particles, PyTree
 
 
@@ -116,17 +117,6 @@ def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: 
         raise TypeError(f"{name} must return real floating point, got {output.dtype}")
     if output.shape != shape:
         raise ValueError(f"{name} must return {meaning}, got shape {output.shape}")
-
-
-def leaf_name(path: tuple, root: str = "theta") -> str:
-    """`{"w": {"b": …}}` → `w.b`; a bare array is called `root`."""
-    return jax.tree_util.keystr(path, simple=True, separator=".") or root
-
-
-def entry_name(path: tuple, index: Any) -> str:
-    """One number inside a leaf: `w.b[3, 1]`."""
-    inside = ", ".join(str(int(i)) for i in index)
-    return leaf_name(path) + (f"[{inside}]" if inside else "")
 
 
 def _real(name: str, value: Any, allowed: str) -> float:

@@ -23,6 +23,7 @@ import numpy as np
 
 from spos import checks, progress
 from spos.checkpoint import Checkpoint, fingerprint
+from spos.names import entry_name
 from spos.result import Result, versions
 from spos.types import Info, Particles, PyTree, Sampler, State
 
@@ -325,7 +326,7 @@ def _first_bad(tree: PyTree) -> tuple[int, str, float] | None:
         bad = np.argwhere(~np.isfinite(array))
         if len(bad):
             index = tuple(bad[0])
-            return int(index[0]), checks.entry_name(path, index[1:]), float(array[index])
+            return int(index[0]), entry_name(path, index[1:]), float(array[index])
     return None
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from spos import archive, checks
-from spos.types import Particles, PyTree
+from spos import archive
+from spos.names import leaf_name, parameters
+from spos.types import Particles
 
 FORMAT = 1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -69,7 +70,7 @@ class Result:
         source = self.particles if self.history is None else self.history
         for path, leaf in jax.tree_util.tree_leaves_with_path(source):
             values = np.asarray(leaf)
-            posterior[checks.leaf_name(path)] = (
+            posterior[leaf_name(path)] = (
                 values[None] if self.history is None else values.swapaxes(0, 1)
             )
         attrs = {"inference_library": "spos", "inference_library_version": self.versions["spos"]}
@@ -145,13 +146,3 @@ def versions() -> dict[str, str]:
     """Of everything that can change a bit of the result."""
     found = {name: importlib.metadata.version(name) for name in ("spos", "jax", "jaxlib", "numpy")}
     return {**found, "python": platform.python_version(), "machine": platform.machine()}
-
-
-def parameters(tree: PyTree) -> tuple[list[str], np.ndarray]:
-    """All numbers of a particle as the columns of one matrix, with their names."""
-    names, columns = [], []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-        values = np.asarray(leaf, np.float64)
-        names += [checks.entry_name(path, index) for index in np.ndindex(values.shape[1:])]
-        columns.append(values.reshape(len(values), -1))
-    return names, np.concatenate(columns, axis=1)
