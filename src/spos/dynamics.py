@@ -13,6 +13,7 @@ target stays in balance; its slow change along the path is neglected, as in prec
 A deterministic method may instead hand its drift to any optax optimizer (`optimize`).
 """
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -21,6 +22,8 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.geometry import expected_particle_distance, norm
+from spos.noise import normal_matrix
 from spos.score import check_target
 from spos.types import Info, Particles, PyTree, Sampler, Schedule, State, Target
 
@@ -116,13 +119,18 @@ def build_sampler(
         return State(particles, jnp.zeros((), jnp.int32), unknown, move.init(particles))
 
     def step(key: jax.Array, state: State, batch: PyTree = None) -> tuple[State, Info]:
-        drift_key, noise_key = jax.random.split(key)
         h = jnp.asarray(step_size(state.step), jnp.result_type(float))
         scores = target.score(state.particles, batch)
-        direction, bandwidth = drift(drift_key, state, scores)
+        direction, bandwidth = drift(jax.random.fold_in(key, 1), state, scores)
         bandwidth = jnp.asarray(bandwidth, state.bandwidth.dtype)
-        particles, memory = move.apply(noise_key, h, state.particles, direction, state.memory)
-        info = Info(h, bandwidth, _norm(direction), _norm(scores), _epd(state.particles))
+        particles, memory = move.apply(key, h, state.particles, direction, state.memory)
+        info = Info(
+            step_size=h,
+            bandwidth=bandwidth,
+            drift_norm=norm(direction),
+            score_norm=norm(scores),
+            epd=expected_particle_distance(state.particles),
+        )
         return State(particles, state.step + 1, bandwidth, memory), info
 
     return Sampler(init, step, target, settings)
@@ -133,10 +141,8 @@ def standard_normal(key: jax.Array, particles: Particles) -> Particles:
     matrix of the same numbers get the same noise."""
     leaves, treedef = jax.tree.flatten(particles)
     sizes = [leaf[0].size for leaf in leaves]
-    dtype = jnp.result_type(*leaves)
-    flat = jax.random.normal(key, (leaves[0].shape[0], sum(sizes)), dtype)
-    edges = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
-    parts = jnp.split(flat, edges, axis=1)
+    flat = normal_matrix(key, (leaves[0].shape[0], sum(sizes)), jnp.result_type(*leaves))
+    parts = jnp.split(flat, list(itertools.accumulate(sizes[:-1])), axis=1)
     shaped = [p.reshape(x.shape).astype(x.dtype) for p, x in zip(parts, leaves, strict=True)]
     return jax.tree.unflatten(treedef, shaped)
 
@@ -144,15 +150,3 @@ def standard_normal(key: jax.Array, particles: Particles) -> Particles:
 def scaled(weight: Any, vectors: Particles) -> Particles:
     """`weight · vectors` in the vectors' own precision."""
     return jax.tree.map(lambda v: jnp.asarray(weight, v.dtype) * v, vectors)
-
-
-def _norm(vectors: Particles) -> jax.Array:
-    leaves = jax.tree.leaves(vectors)
-    return jnp.sqrt(sum(jnp.sum(leaf * leaf) for leaf in leaves) / leaves[0].shape[0])
-
-
-def _epd(particles: Particles) -> jax.Array:
-    # Σ_ij ‖θ_i - θ_j‖² = 2 M Σ_i ‖θ_i - mean‖²: no pair has to be looked at
-    leaves = jax.tree.leaves(particles)
-    spread = sum(jnp.sum((leaf - jnp.mean(leaf, axis=0)) ** 2) for leaf in leaves)
-    return jnp.sqrt(2.0 * leaves[0].shape[0] * spread)

@@ -43,9 +43,13 @@ class Kernel:
 
     def __call__(self, sq: jax.Array, bandwidth: jax.Array) -> tuple[jax.Array, jax.Array]:
         if self.name == "rbf":
-            return jnp.exp(-sq / bandwidth), 2.0 / bandwidth
+            return jnp.exp(sq * (-1.0 / bandwidth)), 2.0 / bandwidth
         k = jax.lax.rsqrt(1.0 + sq / bandwidth)
         return k, k * k / bandwidth
+
+    def constant_slope(self, bandwidth: jax.Array) -> jax.Array | None:
+        """The slope where it is the same for all distances, else None."""
+        return 2.0 / bandwidth if self.name == "rbf" else None
 
 
 def rbf(bandwidth: Bandwidth = "median", *, refresh_every: int = 1) -> Kernel:

@@ -50,9 +50,13 @@ def run_key(seed: int) -> jax.Array:
 
 def advance(sampler: Sampler, key: jax.Array, data: PyTree, state: State) -> tuple[State, Info]:
     """The step that `state` is due for, with the randomness of its number."""
-    batch_key, step_key = jax.random.split(jax.random.fold_in(key, state.step))
-    batch = sampler.target.draw(batch_key, state.step, data)
-    return sampler.step(step_key, state, batch)
+    key = jax.random.fold_in(key, state.step)
+    return sampler.step(key, state, draw(sampler, key, data, state))
+
+
+def draw(sampler: Sampler, key: jax.Array, data: PyTree, state: State) -> PyTree:
+    """The minibatch of a step, from the key of that step (which is the key of the noise too)."""
+    return sampler.target.draw(jax.random.fold_in(key, 2), state.step, data)
 
 
 def run(
@@ -104,12 +108,15 @@ def sample(
     if not isinstance(sampler, Sampler):
         raise TypeError(f"sampler must come from spos.spos, spos.svgd, …, got {sampler!r}")
     checks.whole("num_steps", num_steps, at_least=0)
-    checks.whole("seed", seed, at_least=0)
+    checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
     if history_every is not None:
         checks.whole("history_every", history_every)
     if callback is not None:
         checks.function("callback", callback)
     checks.whole("callback_every", callback_every)
+    checks.positive("checkpoint_every", checkpoint_every)
+    if checkpoint is not None:
+        checks.folder("checkpoint", checkpoint)
     state = sampler.init(particles)
     saver = None
     if checkpoint is not None:
@@ -120,9 +127,7 @@ def sample(
             "start": fingerprint(state.particles),
             "data": fingerprint(sampler.target.data),
         }
-        saver = Checkpoint(
-            checkpoint, checks.positive("checkpoint_every", checkpoint_every), identity
-        )
+        saver = Checkpoint(checkpoint, checkpoint_every, identity)
     return _Run(sampler, state, num_steps, seed, history_every, saver).go(
         callback, callback_every, progress
     )
@@ -137,7 +142,7 @@ class _Run:
         self.history_every, self.saver = history_every, saver
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
-        self.seconds, self.interrupted = 0.0, False
+        self.began, self.interrupted = time.monotonic(), False
         slots = 0
         if history_every is not None:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
@@ -145,15 +150,19 @@ class _Run:
         self.slots = slots
         if saver is not None and (found := saver.restore(state)) is not None:
             self._resume(*found)
+            if (done := int(self.state.step)) > num_steps:
+                raise ValueError(
+                    f"num_steps must be at least the {done} steps in {saver.folder}, "
+                    f"got {num_steps}"
+                )
 
     def go(self, callback, callback_every, show) -> Result:
-        began = time.monotonic()
         bar = None
         if progress.wanted(show):
             bar = progress.Progress(
                 self.sampler.settings["algorithm"], self.num_steps, done=int(self.state.step)
             )
-        length, since_callback = 8, len(self.info)
+        length, since_callback = min(8, CHUNK_STEPS), len(self.info)
         try:
             while (here := int(self.state.step)) < self.num_steps:
                 stop = min(here + length, self.num_steps, self._history_room(here))
@@ -183,7 +192,6 @@ class _Run:
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
-            self.seconds += time.monotonic() - began
             if bar is not None:
                 bar.close()
         if self.saver is not None:
@@ -201,12 +209,13 @@ class _Run:
 
     def _record(self, start: State, state: State, info: Info, history: Particles) -> None:
         first, last = int(start.step), int(state.step)
-        self.info.append(
-            {name: np.asarray(rows)[: last - first] for name, rows in info._asdict().items()}
-        )
+        seen = {name: np.asarray(rows)[: last - first] for name, rows in info._asdict().items()}
+        kept = [np.asarray(leaf) for leaf in jax.tree.leaves(history)]
+        # nothing slow from here on: Ctrl-C must not leave a chunk half recorded
+        self.info.append(seen)
         if self.history_every is not None:
             count = last // self.history_every - first // self.history_every
-            self.history.append([np.asarray(leaf)[:count] for leaf in jax.tree.leaves(history)])
+            self.history.append([leaf[:count] for leaf in kept])
         self.state = state
 
     def _history_room(self, here: int) -> int:
@@ -235,10 +244,14 @@ class _Run:
     def _records(self) -> dict[str, np.ndarray]:
         leaves = _stack(self.history)
         history = {f"history{n}": leaf for n, leaf in enumerate(leaves)}
-        return {**_join(self.info), **history, "seconds": np.asarray(self.seconds)}
+        return {**_join(self.info), **history, "seconds": np.asarray(self._seconds())}
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.began
 
     def _resume(self, state: State, records: dict[str, np.ndarray]) -> None:
-        self.state, self.seconds = state, float(records["seconds"])
+        self.state = state
+        self.began -= float(records["seconds"])
         self.info = [{name: records[name] for name in Info._fields}]
         count = len(jax.tree.leaves(state.particles))
         if self.history_every is not None and "history0" in records:
@@ -261,7 +274,7 @@ class _Run:
             settings={**self.sampler.settings, "num_steps": self.num_steps, "seed": self.seed},
             versions=versions(),
             num_steps=int(self.state.step),
-            seconds=self.seconds,
+            seconds=self._seconds(),
             interrupted=self.interrupted,
         )
 
@@ -301,8 +314,7 @@ def _advance_to(sampler, slots, history_every, key, data, state, stop):
 def _diagnose(sampler: Sampler, key: jax.Array, data: PyTree, state: State) -> str:
     """Which particle and which parameter broke in the step after `state`, and what to try."""
     step = int(state.step)
-    batch_key, _ = jax.random.split(jax.random.fold_in(key, step))
-    batch = sampler.target.draw(batch_key, state.step, data)
+    batch = draw(sampler, jax.random.fold_in(key, state.step), data, state)
     scores = sampler.target.score(state.particles, batch)
     where = _first_bad(scores)
     what = "its score is {value}"

@@ -6,16 +6,13 @@ The batch of a step is drawn on the device and shared by all particles; the prio
 example is as likely as any other to be in the batch, so that the score is unbiased, with
 replacement or without.
 
-**Without replacement** needs B distinct rows at a cost that does not grow with N (a shuffle of N
-rows each step would). A keyed Feistel network is a bijection of {0 … 2^b - 1}; following it until
-it lands below N makes it a bijection of {0 … N - 1}, evaluated only at 0 … B - 1. A last rotation
-by a uniform offset modulo N makes each row exactly equally likely.
+**Without replacement** needs B distinct rows at a cost that does not grow with N: see
+`spos.shuffle`.
 
 **A growing batch** (`spos.schedules.growing_batch`) has the memory of its maximum from the start:
 rows beyond the present size are weighted 0, so that nothing is compiled anew.
 """
 
-import math
 from typing import Any
 
 import jax
@@ -24,9 +21,8 @@ import jax.numpy as jnp
 from spos import checks
 from spos.schedules import BatchSchedule
 from spos.score import score_particles
+from spos.shuffle import distinct
 from spos.types import Batch, Particles, PyTree
-
-FEISTEL_ROUNDS = 6
 
 
 class Posterior:
@@ -107,36 +103,6 @@ def posterior(
         )
     batch_size = batch_size._replace(maximum=min(batch_size.maximum, total))
     return Posterior(log_likelihood, log_prior, data, batch_size, bool(replace))
-
-
-def distinct(key: jax.Array, count: int, total: int) -> jax.Array:
-    """`count` different numbers below `total`, in O(count) work, each number equally likely."""
-    half_bits = max(1, math.ceil(math.log2(max(total, 2)) / 2))
-    mask = jnp.uint32((1 << half_bits) - 1)
-    round_key, offset_key = jax.random.split(key)
-    keys = jax.random.bits(round_key, (FEISTEL_ROUNDS,), jnp.uint32)
-
-    def scramble(x: jax.Array) -> jax.Array:
-        left, right = x >> half_bits, x & mask
-        for n in range(FEISTEL_ROUNDS):
-            left, right = right, left ^ (_mix(right ^ keys[n]) & mask)
-        return (left << half_bits) | right
-
-    def walk(x: jax.Array) -> jax.Array:
-        return jnp.where(x >= total, scramble(x), x)
-
-    inside = jax.lax.while_loop(
-        lambda x: jnp.any(x >= total), walk, scramble(jnp.arange(count, dtype=jnp.uint32))
-    )
-    offset = jax.random.randint(offset_key, (), 0, total)
-    return (inside.astype(jnp.int32) - (total - offset)) % total
-
-
-def _mix(x: jax.Array) -> jax.Array:
-    """A 32-bit finaliser: every input bit sways every output bit."""
-    x = (x ^ (x >> 16)) * jnp.uint32(0x7FEB352D)
-    x = (x ^ (x >> 15)) * jnp.uint32(0x846CA68B)
-    return x ^ (x >> 16)
 
 
 def _length(data: PyTree) -> int:
