@@ -1,0 +1,7 @@
+"""`python -m spos` is the command `spos`."""
+
+import sys
+
+from spos.cli import main
+
+sys.exit(main())

@@ -1,0 +1,158 @@
+"""The command `spos`.
+
+Each command is a row of `COMMANDS`: its name, one line of help, the function that declares its
+arguments and the function that runs it. What a command needs is imported when it runs, so that
+asking for help does not load plotting libraries. A failure the user can mend is one sentence on
+stderr and exit code 1; wrong arguments are exit code 2.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import spos
+from spos.paper import EXPERIMENTS
+
+
+class Command(NamedTuple):
+    name: str
+    help: str
+    declare: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code."""
+    try:
+        arguments = _parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has already said what is wrong
+        return stop.code if isinstance(stop.code, int) else 2
+    try:
+        arguments.run(arguments)
+    except (ImportError, OSError) as error:
+        print(f"spos {arguments.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"spos {arguments.command}: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _demo_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("spos-demo"),
+        metavar="DIR",
+        help="folder for the figures and report.html, made if needed (default: %(default)s)",
+    )
+    _seed_argument(parser)
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    from spos import demo
+
+    demo.run(arguments.out, arguments.seed)
+
+
+def _paper_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name", choices=("all", *EXPERIMENTS), metavar="NAME", help=f"all, {', '.join(EXPERIMENTS)}"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a tiny form that runs in seconds, to try things out"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="folder for the records and figures, made if needed (default: %(default)s)",
+    )
+    _seed_argument(parser)
+
+
+def _paper(arguments: argparse.Namespace) -> None:
+    from spos import paper
+    from spos.paper import experiment
+
+    names = paper.available() if arguments.name == "all" else (arguments.name,)
+    for name in names:
+        experiment.perform(name, arguments.out, arguments.seed, arguments.quick)
+
+
+def _report_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("results"),
+        metavar="DIR",
+        help="the folder that `spos paper` wrote (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="the page (default: DIR/report.html)"
+    )
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    from spos.report import page
+
+    out = arguments.out or arguments.results / "report.html"
+    print(f"The page is {page.build(arguments.results, out)}.")
+
+
+COMMANDS = (
+    Command(
+        "demo",
+        "three small experiments, a page with their figures and tables, in half a minute",
+        _demo_arguments,
+        _demo,
+    ),
+    Command(
+        "paper",
+        "run an experiment of the SPOS paper and record what it finds",
+        _paper_arguments,
+        _paper,
+    ),
+    Command(
+        "report",
+        "one self-contained page from the recorded experiments",
+        _report_arguments,
+        _report,
+    ),
+)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="spos", description="Bayesian sampling with interacting, noisy particles."
+    )
+    parser.add_argument("--version", action="version", version=f"spos {spos.__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        sub = commands.add_parser(command.name, help=command.help, description=command.help)
+        command.declare(sub)
+        sub.set_defaults(run=command.run)
+    return parser
+
+
+def _seed_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seed",
+        type=_seed,
+        default=0,
+        metavar="N",
+        help="the same seed gives the same numbers (default: %(default)s)",
+    )
+
+
+def _seed(text: str) -> int:
+    try:
+        seed = int(text)
+    except ValueError:
+        seed = -1
+    if not 0 <= seed < 2**31:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2^31 - 1, got {text!r}")
+    return seed
