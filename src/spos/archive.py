@@ -22,6 +22,10 @@ import numpy as np
 from spos.types import PyTree
 
 _META, _DIGEST = "__meta__", "__sha256__"
+_UNREADABLE = (
+    *(OSError, ValueError, TypeError, KeyError, EOFError),  # TypeError: a bare .npy array
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 class DamagedFileError(ValueError):
@@ -46,8 +50,8 @@ def write(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any])
 def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the description, or `DamagedFileError`."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            content = {name: file[name] for name in file.files}
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            content = {name: arrays[name] for name in arrays.files}
         expected = content.pop(_DIGEST).tobytes()
         if digest(content) != expected:
             raise DamagedFileError(f"{path}: the checksum does not match the content")
@@ -56,7 +60,7 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise
     except DamagedFileError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except _UNREADABLE as error:
         raise DamagedFileError(f"{path}: not a whole spos file ({error})") from error
 
 

@@ -30,9 +30,9 @@ class Checkpoint:
         self.folder = Path(folder)
         self.every = every
         self.identity = archive.plain({"format": FORMAT, **identity})
-        if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"checkpoint must name a folder, got the file {self.folder}")
         self.folder.mkdir(parents=True, exist_ok=True)
+        for part in self.folder.glob(".step-*.part"):  # of a process that was killed
+            part.unlink(missing_ok=True)
         self._next = time.monotonic() + every
 
     def due(self) -> bool:
@@ -82,7 +82,7 @@ class Checkpoint:
     def _files(self) -> list[Path]:
         """Newest first."""
         found = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
-        return sorted(found, key=lambda path: path.name, reverse=True)
+        return sorted(found, key=lambda path: int(path.stem[5:]), reverse=True)
 
 
 def fingerprint(tree: PyTree) -> str:

@@ -3,7 +3,9 @@ what is allowed. Values that are still being traced (a grid of settings under `v
 shape is known but not their number."""
 
 import math
+import os
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -39,12 +41,14 @@ def fraction(name: str, value: Any) -> float:
     return number
 
 
-def whole(name: str, value: Any, *, at_least: int = 1) -> int:
-    """An integer of at least `at_least`."""
+def whole(name: str, value: Any, *, at_least: int = 1, below: float = math.inf) -> int:
+    """An integer of at least `at_least` and less than `below`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be a whole number, got {_describe(value)}")
     if value < at_least:
         raise ValueError(f"{name} must be at least {at_least}, got {value}")
+    if value >= below:
+        raise ValueError(f"{name} must be below {below}, got {value}")
     return int(value)
 
 
@@ -52,6 +56,16 @@ def function(name: str, value: Any) -> Any:
     if not callable(value):
         raise TypeError(f"{name} must be a function, got {_describe(value)}")
     return value
+
+
+def folder(name: str, value: Any) -> Path:
+    """A folder that is there or can be made."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name} must name a folder, got {_describe(value)}")
+    path = Path(value)
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{name} must name a folder, got the file {path}")
+    return path
 
 
 def one_of(name: str, value: Any, allowed: Collection[str]) -> Any:
@@ -97,7 +111,7 @@ def data(value: PyTree) -> PyTree:
     sizes = {}
     for path, leaf in leaves:
         name = leaf_name(path, root="the array")
-        if not hasattr(leaf, "shape") or leaf.dtype.hasobject:
+        if not hasattr(leaf, "shape") or leaf.dtype.kind in "OSUMm":
             raise TypeError(f"data: {name} must be a numeric array, got {_describe(leaf)}")
         if leaf.ndim == 0:
             raise ValueError(f"data: {name} must have a leading axis of examples, got a scalar")
@@ -111,6 +125,8 @@ def data(value: PyTree) -> PyTree:
 
 def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: str) -> None:
     """What a user's log-density or log-likelihood gives back, seen by shape and type alone."""
+    if isinstance(output, float) and shape == ():  # a constant, such as a flat prior's 0.0
+        return
     if not hasattr(output, "shape"):
         raise TypeError(f"{name} must return {meaning}, got a {type(output).__name__}")
     if not jnp.issubdtype(output.dtype, jnp.floating):
@@ -120,7 +136,7 @@ def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: 
 
 
 def _real(name: str, value: Any, allowed: str) -> float:
-    if isinstance(value, str | bool | complex) or np.ndim(value) != 0:
+    if isinstance(value, str | bool) or np.iscomplexobj(value) or np.ndim(value) != 0:
         raise TypeError(f"{name} must be {allowed}, got {_describe(value)}")
     try:
         return float(value)

@@ -1,5 +1,6 @@
 """One line on the terminal that says how far a long run is."""
 
+import math
 import sys
 import time
 from typing import TextIO
@@ -14,7 +15,8 @@ class Progress:
         self.label, self.total = label, total
         self._stream = stream or sys.stderr
         self._live = self._stream.isatty()
-        self._began, self._start, self._shown, self._width = time.monotonic(), done, 0.0, 0
+        self._began, self._start, self._shown = time.monotonic(), done, -math.inf
+        self._width = 0
 
     def update(self, done: int, **values: float) -> None:
         """Show that `done` of the total are finished, and the latest values by name."""

@@ -74,7 +74,11 @@ class Result:
                 values[None] if self.history is None else values.swapaxes(0, 1)
             )
         attrs = {"inference_library": "spos", "inference_library_version": self.versions["spos"]}
-        return arviz_base.from_dict({"posterior": posterior}, attrs={"/": attrs})
+        return arviz_base.from_dict(
+            {"posterior": posterior},
+            attrs={"/": attrs},
+            check_conventions=False,  # more chains than draws are nothing unusual here
+        )
 
     def save(self, path: Any) -> Path:
         """Write everything to one `.npz` file, atomically; read it with `spos.load`."""

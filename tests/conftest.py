@@ -1,0 +1,22 @@
+"""What all tests share: one hypothesis profile, and a count of compiled programs."""
+
+import jax.monitoring
+import pytest
+from hypothesis import settings
+
+settings.register_profile("spos", deadline=None, derandomize=True, max_examples=40)
+settings.load_profile("spos")
+
+
+@pytest.fixture
+def compilations():
+    """A list that grows by one for each program XLA compiles while the test runs."""
+    seen = []
+
+    def listen(event: str, duration: float, **_: object) -> None:
+        if event.endswith("backend_compile_duration"):
+            seen.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield seen
+    jax.monitoring.unregister_event_duration_listener(listen)

@@ -1,0 +1,448 @@
+"""Whatever is wrong with an argument is said at once, by name, before anything is compiled."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import spos
+
+START = jnp.asarray(np.ones((4, 2), np.float32))
+NINE, TEN, NONE = (np.ones(size, np.float32) for size in (9, 10, 0))
+Y = jnp.asarray(TEN)
+KEY = jax.random.key(0)
+
+
+def log_prob(theta):
+    return -0.5 * jnp.sum(theta**2)
+
+
+def log_likelihood(theta, batch):
+    return -0.5 * (batch - jnp.sum(theta)) ** 2
+
+
+def init(particles, target=log_prob):
+    return spos.spos(target, 0.1).init(particles)
+
+
+def sample(particles=START, num_steps=3, **options):
+    return spos.sample(spos.sgld(log_prob, 0.1), particles, num_steps, progress=False, **options)
+
+
+def posterior(
+    log_likelihood=log_likelihood, log_prior=lambda theta: 0.0, data=Y, batch_size=None, **options
+):
+    return spos.posterior(log_likelihood, log_prior, data, batch_size, **options)
+
+
+def with_nan(value, dtype=np.float32):
+    array = np.ones((4, 2, 3), dtype)
+    array[2, 1, 0] = value
+    return {"w": array}
+
+
+CASES = {
+    # particles
+    "nan in the start": (
+        lambda: init(with_nan(math.nan)),
+        ValueError,
+        r"particles.*nan.*particle 2.*w\[1, 0\]",
+    ),
+    "inf in the start": (
+        lambda: sample(with_nan(-math.inf)),
+        ValueError,
+        r"particles.*-inf.*particle 2.*w\[1, 0\]",
+    ),
+    "no leaves": (lambda: init({}), ValueError, r"particles.*at least one array.*\{\}"),
+    "no particles at all": (lambda: init(None), ValueError, r"particles.*at least one array.*None"),
+    "a scalar leaf": (
+        lambda: init({"s": np.float32(1)}),
+        ValueError,
+        r"particles: s .*axis.*scalar",
+    ),
+    "a python number": (
+        lambda: init({"s": 1.0}),
+        TypeError,
+        r"particles: s .*array.*1\.0 \(float\)",
+    ),
+    "a list of numbers": (lambda: init([1.0, 2.0]), TypeError, r"particles: 0 .*array.*1\.0"),
+    "integer leaf": (
+        lambda: init(np.ones((3, 1), int)),
+        TypeError,
+        r"particles: theta .*floating point.*int64",
+    ),
+    "boolean leaf": (
+        lambda: init({"a": np.ones(3, bool)}),
+        TypeError,
+        r"particles: a .*floating point.*bool",
+    ),
+    "complex leaf": (
+        lambda: init(np.ones((3, 1), np.complex64)),
+        TypeError,
+        r"particles: theta .*real.*complex64",
+    ),
+    "different particle axes": (
+        lambda: init({"a": np.ones((3, 1), np.float32), "b": np.ones((4, 1), np.float32)}),
+        ValueError,
+        r"particles.*leading axis.*'a': 3.*'b': 4",
+    ),
+    "zero particles": (
+        lambda: init(np.ones((0, 2), np.float32)),
+        ValueError,
+        r"particles: theta .*empty.*\(0, 2\)",
+    ),
+    "zero parameters": (
+        lambda: init(np.ones((3, 0), np.float32)),
+        ValueError,
+        r"particles: theta .*empty.*\(3, 0\)",
+    ),
+    # target
+    "target is a number": (lambda: spos.spos(3, 0.1), TypeError, r"target.*function.*3 \(int\)"),
+    "target is None": (lambda: spos.sgld(None, 0.1), TypeError, r"target.*function.*None"),
+    "log_prob gives a vector": (
+        lambda: init(START, lambda t: -t),
+        ValueError,
+        r"log_prob.*one number.*\(2,\)",
+    ),
+    "log_prob gives an integer": (
+        lambda: init(START, lambda t: jnp.int32(1)),
+        TypeError,
+        r"log_prob.*real floating.*int32",
+    ),
+    "log_prob gives a complex": (
+        lambda: init(START, lambda t: jnp.sum(t) * 1j),
+        TypeError,
+        r"log_prob.*real floating.*complex64",
+    ),
+    "log_prob gives a pair": (
+        lambda: init(START, lambda t: (t[0], t[1])),
+        TypeError,
+        r"log_prob.*one number.*tuple",
+    ),
+    "log_prob gives nothing": (
+        lambda: init(START, lambda t: None),
+        TypeError,
+        r"log_prob.*one number.*NoneType",
+    ),
+    # step size and beta
+    "step size 0": (lambda: spos.spos(log_prob, 0), ValueError, r"step_size.*above 0.*0"),
+    "step size negative": (
+        lambda: spos.svgd(log_prob, -0.1),
+        ValueError,
+        r"step_size.*above 0.*-0\.1",
+    ),
+    "step size nan": (
+        lambda: spos.sgld(log_prob, math.nan),
+        ValueError,
+        r"step_size.*above 0.*nan",
+    ),
+    "step size inf": (
+        lambda: spos.sgld(log_prob, math.inf),
+        ValueError,
+        r"step_size.*above 0.*inf",
+    ),
+    "step size string": (
+        lambda: spos.spos(log_prob, "0.1"),
+        TypeError,
+        r"step_size.*above 0.*'0\.1' \(str\)",
+    ),
+    "step size array": (
+        lambda: spos.spos(log_prob, np.ones(2)),
+        TypeError,
+        r"step_size.*above 0.*shape \(2,\)",
+    ),
+    "step size list": (
+        lambda: spos.spos(log_prob, [0.1]),
+        TypeError,
+        r"step_size.*above 0.*\[0\.1\]",
+    ),
+    "step size None": (lambda: spos.spos(log_prob, None), TypeError, r"step_size.*above 0.*None"),
+    "step size complex": (lambda: spos.spos(log_prob, 1j), TypeError, r"step_size.*above 0.*1j"),
+    "step size numpy complex": (
+        lambda: spos.spos(log_prob, np.complex64(1)),
+        TypeError,
+        r"step_size.*above 0.*complex64",
+    ),
+    "step size True": (lambda: spos.spos(log_prob, True), TypeError, r"step_size.*above 0.*True"),
+    "schedule below zero": (
+        lambda: spos.spos(log_prob, lambda k: -0.1),
+        ValueError,
+        r"step_size\(0\).*above 0.*-0\.1",
+    ),
+    "schedule gives a vector": (
+        lambda: spos.spos(log_prob, lambda k: np.ones(3)),
+        ValueError,
+        r"step_size.*one number.*\(3,\)",
+    ),
+    "schedule gives a string": (
+        lambda: spos.spos(log_prob, lambda k: "x"),
+        TypeError,
+        r"step_size\(0\).*above 0.*'x'",
+    ),
+    "beta 0": (lambda: spos.spos(log_prob, 0.1, 0.0), ValueError, r"beta.*above 0.*0\.0"),
+    "beta negative": (lambda: spos.sgld(log_prob, 0.1, -2), ValueError, r"beta.*above 0.*-2"),
+    "beta nan": (lambda: spos.spos(log_prob, 0.1, math.nan), ValueError, r"beta.*above 0.*nan"),
+    "beta string": (lambda: spos.spos(log_prob, 0.1, "one"), TypeError, r"beta.*above 0.*'one'"),
+    "beta infinite in sgld": (
+        lambda: spos.sgld(log_prob, 0.1, math.inf),
+        ValueError,
+        r"beta.*above 0.*inf",
+    ),
+    "beta infinite, no kernel": (
+        lambda: spos.spos(log_prob, 0.1, math.inf, kernel=None),
+        ValueError,
+        r"kernel.*None.*beta",
+    ),
+    # schedules
+    "constant of 0": (lambda: spos.schedules.constant(0.0), ValueError, r"value.*above 0.*0\.0"),
+    "inverse of a string": (
+        lambda: spos.schedules.inverse("a"),
+        TypeError,
+        r"initial.*above 0.*'a'",
+    ),
+    "power 0": (
+        lambda: spos.schedules.polynomial(0.1, 1.0, 0.0),
+        ValueError,
+        r"power.*above 0.*0\.0",
+    ),
+    "shift negative": (
+        lambda: spos.schedules.polynomial(0.1, -1.0),
+        ValueError,
+        r"shift.*above 0.*-1\.0",
+    ),
+    "growing from 0": (
+        lambda: spos.schedules.growing_batch(0),
+        ValueError,
+        r"initial.*at least 1.*0",
+    ),
+    "growing from a float": (
+        lambda: spos.schedules.growing_batch(2.5),
+        TypeError,
+        r"initial.*whole number.*2\.5",
+    ),
+    "maximum below initial": (
+        lambda: spos.schedules.growing_batch(9, 8),
+        ValueError,
+        r"maximum.*at least 9.*8",
+    ),
+    # kernels and moves
+    "bandwidth word": (lambda: spos.rbf("mean"), ValueError, r"bandwidth.*median.*'mean'"),
+    "bandwidth 0": (lambda: spos.rbf(0.0), ValueError, r"bandwidth.*above 0.*0\.0"),
+    "bandwidth negative": (lambda: spos.imq(-1), ValueError, r"bandwidth.*above 0.*-1"),
+    "bandwidth None": (lambda: spos.rbf(None), TypeError, r"bandwidth.*above 0.*None"),
+    "refresh 0": (lambda: spos.rbf(refresh_every=0), ValueError, r"refresh_every.*at least 1.*0"),
+    "refresh float": (
+        lambda: spos.imq(refresh_every=1.5),
+        TypeError,
+        r"refresh_every.*whole number.*1\.5",
+    ),
+    "kernel is a word": (
+        lambda: spos.spos(log_prob, 0.1, kernel="rbf"),
+        TypeError,
+        r"kernel.*spos\.rbf.*'rbf'",
+    ),
+    "kernel not called": (
+        lambda: spos.spos(log_prob, 0.1, kernel=spos.rbf),
+        TypeError,
+        r"kernel.*spos\.rbf\(\.\.\.\).*function rbf",
+    ),
+    "svgd without kernel": (
+        lambda: spos.svgd(log_prob, 0.1, kernel=None),
+        TypeError,
+        r"kernel.*None",
+    ),
+    "preconditioner word": (
+        lambda: spos.sgld(log_prob, 0.1, preconditioner="adam"),
+        TypeError,
+        r"preconditioner.*spos\.rmsprop.*'adam'",
+    ),
+    "preconditioner not called": (
+        lambda: spos.svgd(log_prob, 0.1, preconditioner=spos.adagrad),
+        TypeError,
+        r"preconditioner.*function adagrad",
+    ),
+    "decay 1": (lambda: spos.rmsprop(1.0), ValueError, r"decay.*\[0, 1\).*1\.0"),
+    "decay negative": (lambda: spos.rmsprop(-0.1), ValueError, r"decay.*\[0, 1\).*-0\.1"),
+    "decay string": (lambda: spos.rmsprop("a"), TypeError, r"decay.*\[0, 1\).*'a'"),
+    "epsilon 0": (lambda: spos.adagrad(0.0), ValueError, r"epsilon.*above 0.*0\.0"),
+    "epsilon negative": (
+        lambda: spos.rmsprop(epsilon=-1e-8),
+        ValueError,
+        r"epsilon.*above 0.*-1e-08",
+    ),
+    "optimizer number": (
+        lambda: spos.svgd(log_prob, optimizer=0.1),
+        TypeError,
+        r"optimizer.*optax.*0\.1",
+    ),
+    "optimizer not called": (
+        lambda: spos.svgd(log_prob, optimizer=optax.adam),
+        TypeError,
+        r"optimizer.*optax.*adam",
+    ),
+    "optimizer and step size": (
+        lambda: spos.svgd(log_prob, 0.1, optimizer=optax.sgd(0.1)),
+        ValueError,
+        r"step_size.*optimizer.*0\.1",
+    ),
+    "optimizer and preconditioner": (
+        lambda: spos.svgd(log_prob, optimizer=optax.sgd(0.1), preconditioner=spos.rmsprop()),
+        ValueError,
+        r"preconditioner.*optimizer.*rmsprop",
+    ),
+    "svgd without step size": (
+        lambda: spos.svgd(log_prob),
+        ValueError,
+        r"step_size.*optimizer.*None",
+    ),
+    # posterior
+    "likelihood not a function": (
+        lambda: posterior(log_likelihood=1.0),
+        TypeError,
+        r"log_likelihood.*function.*1\.0",
+    ),
+    "prior not a function": (
+        lambda: posterior(log_prior=None),
+        TypeError,
+        r"log_prior.*function.*None",
+    ),
+    "batch beyond the data": (
+        lambda: posterior(batch_size=11),
+        ValueError,
+        r"batch_size.*at most the 10.*11",
+    ),
+    "growing beyond the data": (
+        lambda: posterior(batch_size=spos.schedules.growing_batch(11)),
+        ValueError,
+        r"batch_size.*10.*11",
+    ),
+    "batch 0": (lambda: posterior(batch_size=0), ValueError, r"batch_size.*at least 1.*0"),
+    "batch float": (
+        lambda: posterior(batch_size=2.0),
+        TypeError,
+        r"batch_size.*whole number.*2\.0",
+    ),
+    "batch True": (
+        lambda: posterior(batch_size=True),
+        TypeError,
+        r"batch_size.*whole number.*True",
+    ),
+    "replace without a batch": (
+        lambda: posterior(replace=True),
+        ValueError,
+        r"replace.*batch_size is None",
+    ),
+    "unequal data axes": (
+        lambda: posterior(data={"x": TEN, "y": NINE}),
+        ValueError,
+        r"data.*leading axis.*'x': 10.*'y': 9",
+    ),
+    "no data": (lambda: posterior(data=()), ValueError, r"data.*at least one array.*\(\)"),
+    "no examples": (lambda: posterior(data=NONE), ValueError, r"data.*at least one example.*0"),
+    "scalar data": (
+        lambda: posterior(data=np.float32(1)),
+        ValueError,
+        r"data.*leading axis.*scalar",
+    ),
+    "data of numbers": (lambda: posterior(data=[1.0, 2.0]), TypeError, r"data: 0 .*array.*1\.0"),
+    "data of words": (
+        lambda: posterior(data={"w": np.array(["a", "b"])}),
+        TypeError,
+        r"data: w .*numeric.*<U1",
+    ),
+    "data of objects": (
+        lambda: posterior(data=np.array([None, 1])),
+        TypeError,
+        r"data.*numeric.*object",
+    ),
+    "likelihood summed": (
+        lambda: init(START, posterior(lambda t, b: jnp.sum(b) * t[0])),
+        ValueError,
+        r"log_likelihood.*one value for each of 10.*\(\)",
+    ),
+    "likelihood too wide": (
+        lambda: init(START, posterior(lambda t, b: b[:, None] * t)),
+        ValueError,
+        r"log_likelihood.*one value for each of 10.*\(10, 2\)",
+    ),
+    "likelihood of integers": (
+        lambda: init(START, posterior(lambda t, b: b.astype(int))),
+        TypeError,
+        r"log_likelihood.*real floating.*int32",
+    ),
+    "vector prior": (
+        lambda: init(START, posterior(log_prior=lambda t: -(t**2))),
+        ValueError,
+        r"log_prior.*one number.*\(2,\)",
+    ),
+    "prior gives nothing": (
+        lambda: init(START, posterior(log_prior=lambda t: None)),
+        TypeError,
+        r"log_prior.*one number.*NoneType",
+    ),
+    # the loop
+    "sampler is a function": (
+        lambda: spos.sample(log_prob, START, 3),
+        TypeError,
+        r"sampler.*spos\.spos.*log_prob",
+    ),
+    "steps negative": (lambda: sample(num_steps=-1), ValueError, r"num_steps.*at least 0.*-1"),
+    "steps float": (lambda: sample(num_steps=10.0), TypeError, r"num_steps.*whole number.*10\.0"),
+    "seed negative": (lambda: sample(seed=-1), ValueError, r"seed.*at least 0.*-1"),
+    "seed float": (lambda: sample(seed=0.5), TypeError, r"seed.*whole number.*0\.5"),
+    "seed too large": (
+        lambda: sample(seed=2**32),
+        ValueError,
+        r"seed.*below 4294967296.*4294967296",
+    ),
+    "seed is a key": (lambda: sample(seed=KEY), TypeError, r"seed.*whole number.*key"),
+    "history 0": (lambda: sample(history_every=0), ValueError, r"history_every.*at least 1.*0"),
+    "history float": (
+        lambda: sample(history_every=2.0),
+        TypeError,
+        r"history_every.*whole number.*2\.0",
+    ),
+    "callback word": (lambda: sample(callback="print"), TypeError, r"callback.*function.*'print'"),
+    "callback every 0": (
+        lambda: sample(callback_every=0),
+        ValueError,
+        r"callback_every.*at least 1.*0",
+    ),
+    "checkpoint is a file": (
+        lambda: sample(checkpoint=__file__),
+        ValueError,
+        r"checkpoint.*folder.*test_bad_input",
+    ),
+    "checkpoint is a number": (
+        lambda: sample(checkpoint=3),
+        TypeError,
+        r"checkpoint.*folder.*3 \(int\)",
+    ),
+    "checkpoint every 0": (
+        lambda: sample(checkpoint_every=0),
+        ValueError,
+        r"checkpoint_every.*above 0.*0",
+    ),
+    "checkpoint every nan": (
+        lambda: sample(checkpoint="x", checkpoint_every=math.nan),
+        ValueError,
+        r"checkpoint_every.*nan",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_refused_by_name_before_anything_is_compiled(name, compilations):
+    call, kind, complaint = CASES[name]
+    with pytest.raises(kind, match=complaint) as caught:
+        call()
+    assert caught.type is kind
+    assert compilations == []
+
+
+def test_the_count_of_compilations_sees_a_compilation(compilations):
+    jax.jit(lambda x: x * 3.0 + len(CASES))(START)
+    assert len(compilations) == 1

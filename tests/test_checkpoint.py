@@ -1,0 +1,173 @@
+"""A run that was cut short goes on and ends in the same bits, or says why it does not."""
+
+import random
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos.types import Info
+
+START = jax.random.normal(jax.random.key(0), (6, 2))
+DATA = np.random.default_rng(0).normal(size=30).astype(np.float32)
+
+
+def build(data=DATA, batch_size=5, step_size=0.01):
+    target = spos.posterior(
+        lambda theta, batch: -0.5 * (batch - theta[0]) ** 2,
+        lambda theta: -0.5 * jnp.sum(theta**2),
+        data,
+        batch_size=batch_size,
+    )
+    return spos.spos(target, step_size, preconditioner=spos.rmsprop(), kernel=spos.rbf(1.0))
+
+
+SAMPLER = build()
+
+
+def sample(folder=None, num_steps=40, sampler=SAMPLER, start=START, **options):
+    options = {"seed": 1, "history_every": 4, "progress": False, "checkpoint": folder, **options}
+    return spos.sample(sampler, start, num_steps, **options)
+
+
+def steps_on_disk(folder):
+    return sorted(int(path.stem.removeprefix("step-")) for path in folder.glob("step-*.npz"))
+
+
+def assert_same(one, other):
+    np.testing.assert_array_equal(one.particles, other.particles)
+    np.testing.assert_array_equal(one.history, other.history)
+    for name in Info._fields:
+        np.testing.assert_array_equal(one.info[name], other.info[name])
+
+
+def test_a_resumed_run_ends_in_the_same_bits(tmp_path):
+    for num_steps in (0, 7, 21, 40):
+        result = sample(tmp_path, num_steps)
+        assert result.num_steps == num_steps
+    assert_same(result, sample())
+    assert steps_on_disk(tmp_path) == [21, 40]
+
+
+def test_a_finished_run_is_only_read(tmp_path, compilations):
+    first = sample(tmp_path)
+    before = len(compilations)
+    second = sample(tmp_path)
+    assert_same(first, second)
+    assert second.seconds >= first.seconds > 0
+    assert len(compilations) == before
+
+
+def test_the_run_is_saved_while_it_goes_on(tmp_path):
+    found = []
+    sample(
+        tmp_path,
+        callback=lambda state, info: found.append(steps_on_disk(tmp_path)),
+        callback_every=10,
+        checkpoint_every=1e-9,
+    )
+    assert any(found[:-1])
+    assert all(len(files) <= 2 for files in found)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_a_damaged_file_is_named_and_the_one_before_it_is_used(tmp_path, damage):
+    sample(tmp_path, 12)
+    sample(tmp_path, 24)
+    newest = tmp_path / "step-000000024.npz"
+    content = bytearray(newest.read_bytes())
+    content[len(content) // 2] ^= 255
+    newest.write_bytes(content if damage == "flipped" else content[: len(content) // 2])
+    with pytest.warns(RuntimeWarning, match=r"checkpoint skipped: .*step-000000024\.npz"):
+        result = sample(tmp_path)
+    assert_same(result, sample())
+
+
+def test_a_folder_of_damaged_files_starts_anew(tmp_path):
+    (tmp_path / "step-000000012.npz").write_bytes(b"nothing")
+    with pytest.warns(RuntimeWarning, match="checkpoint skipped"):
+        result = sample(tmp_path)
+    assert_same(result, sample())
+
+
+def test_what_a_killed_process_left_behind_is_cleared(tmp_path):
+    (tmp_path / ".step-000000012.npz.4711.part").write_bytes(b"half")
+    sample(tmp_path)
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"seed": 2}, "its seed was 1, now 2"),
+        ({"sampler": build(step_size=0.02)}, "its sampler was .*'step_size': 0.01"),
+        ({"start": START + 1.0}, "its start was"),
+        ({"sampler": build(data=DATA + 1.0)}, "its data was"),
+        ({"history_every": 5}, "its history_every was 4, now 5"),
+        ({"history_every": None}, "its history_every was 4, now None"),
+        ({"num_steps": 10}, "num_steps must be at least the 12 steps in .*, got 10"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_another_run_is_refused_in_a_sentence(tmp_path, change, sentence):
+    sample(tmp_path, 12)
+    with pytest.raises(ValueError, match=sentence):
+        sample(tmp_path, **change)
+    assert steps_on_disk(tmp_path) == [12]
+
+
+KILLS = 10
+PROGRAM = """
+import sys, time
+import jax, jax.numpy as jnp, numpy as np
+import spos
+
+def callback(state, info):
+    print(int(state.step), flush=True)
+    time.sleep(0.004)
+
+sampler = spos.spos(lambda t: -0.5 * jnp.sum(t**2), 0.1, kernel=spos.rbf(1.0))
+start = jax.random.normal(jax.random.key(0), (20, 3))
+result = spos.sample(sampler, start, 8000, seed=5, history_every=10, progress=False,
+                     callback=callback, callback_every=20,
+                     checkpoint=sys.argv[1], checkpoint_every=0.02)
+result.save(sys.argv[2])
+"""
+
+
+def start_program(*arguments):
+    # a kill must never leave a damaged file, so that the warning about one is an error
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", PROGRAM, *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_run_killed_at_ten_moments_ends_in_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "compiled"))  # saves time only
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    moments = random.Random(3)
+    folder, broken, whole = tmp_path / "run", tmp_path / "broken.npz", tmp_path / "whole.npz"
+    reached = []
+    for _ in range(KILLS):
+        with start_program(folder, broken) as process:
+            for _ in range(moments.randint(1, 40)):  # callbacks, of 20 steps each
+                process.stdout.readline()
+            process.kill()
+        assert process.returncode == -9
+        reached.append(max(steps_on_disk(folder), default=0))
+    assert not broken.exists()
+    assert 0 < reached[-1] < 8000
+    assert sorted(reached) == reached
+    assert len(set(reached)) >= KILLS // 2  # most of them got further than the one before
+    with (
+        start_program(folder, broken) as process,
+        start_program(tmp_path / "other", whole) as other,
+    ):
+        process.communicate(timeout=100)
+        other.communicate(timeout=100)
+    assert process.returncode == other.returncode == 0
+    assert_same(spos.load(broken), spos.load(whole))
+    assert len(list(folder.iterdir())) == 2
