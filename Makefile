@@ -17,6 +17,10 @@ demo: install
 test: install
 	$(BIN)/python -m pytest
 
+bench: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/spos bench
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

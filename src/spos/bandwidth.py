@@ -42,14 +42,16 @@ def pairs(num_particles: int) -> tuple[np.ndarray, np.ndarray]:
     return i.astype(np.int32), j.astype(np.int32)
 
 
-def median_rule(sq: jax.Array, num_particles: int) -> jax.Array:
-    """η² from the squared distances of `pairs(num_particles)`."""
+def median_rule(
+    sq: jax.Array, num_particles: int, resolution: jax.Array | float = 0.0
+) -> jax.Array:
+    """η² from the squared distances of `pairs(num_particles)`; up to `resolution` they are zero."""
     if num_particles == 1:
         return jnp.ones((), sq.dtype)
     median = median_distance(sq)
-    tiny = jnp.finfo(sq.dtype).tiny
+    least = jnp.maximum(resolution, jnp.finfo(sq.dtype).tiny)
     mean = jnp.mean(sq)
-    scale = jnp.where(median**2 > tiny, median**2, jnp.where(mean > tiny, mean, 1.0))
+    scale = jnp.where(median**2 > least, median**2, jnp.where(mean > least, mean, 1.0))
     return scale / np.log(num_particles).astype(sq.dtype)
 
 

@@ -137,14 +137,18 @@ def build_sampler(
 
 
 def standard_normal(key: jax.Array, particles: Particles) -> Particles:
-    """Normals shaped like the particles. One draw is cut into leaves, so that a pytree and the flat
-    matrix of the same numbers get the same noise."""
+    """Normals shaped like the particles. A leaf gets the columns it would have in the flat matrix
+    of all leaves, so that a pytree and that matrix take the same path."""
     leaves, treedef = jax.tree.flatten(particles)
-    sizes = [leaf[0].size for leaf in leaves]
-    flat = normal_matrix(key, (leaves[0].shape[0], sum(sizes)), jnp.result_type(*leaves))
-    parts = jnp.split(flat, list(itertools.accumulate(sizes[:-1])), axis=1)
-    shaped = [p.reshape(x.shape).astype(x.dtype) for p, x in zip(parts, leaves, strict=True)]
-    return jax.tree.unflatten(treedef, shaped)
+    columns = [leaf[0].size for leaf in leaves]
+    dtype = jnp.result_type(*leaves)
+    drawn = [
+        normal_matrix(key, (len(leaf), width), dtype, first).reshape(leaf.shape).astype(leaf.dtype)
+        for leaf, width, first in zip(
+            leaves, columns, itertools.accumulate(columns, initial=0), strict=False
+        )
+    ]
+    return jax.tree.unflatten(treedef, drawn)
 
 
 def scaled(weight: Any, vectors: Particles) -> Particles:

@@ -12,8 +12,8 @@ all pairs, the sums merge into a second product,
 Three ways to do it, with the same answer:
 
 * **dense** up to `DENSE_PARTICLES`: one M × M kernel matrix;
-* **tiled** above: rows in blocks, so that no more than `TILE_ENTRIES` entries of the kernel matrix
-  exist at a time;
+* **tiled** above: `TILE_ROWS` rows of the kernel matrix at a time (twice as many in few dimensions,
+  fewer where they would have more than `TILE_ENTRIES` entries), never an M × M array;
 * **random groups** (`group_size=b`): each step splits the particles at random into groups of b that
   feel only each other, the pairs weighted up by (M - 1)/(b - 1). Unbiased over the splits, and
   O(M b) instead of O(M²).
@@ -32,13 +32,14 @@ import jax.numpy as jnp
 
 from spos import bandwidth as bandwidths
 from spos import checks
-from spos.geometry import centred
+from spos.geometry import NARROW, mean
 from spos.kernels import Kernel
 from spos.shuffle import distinct
 from spos.types import Particles, State
 
 DENSE_PARTICLES = 4096
-TILE_ENTRIES = 2**22
+TILE_ROWS = 256
+TILE_ENTRIES = 2**26
 DIRECT_DIMENSIONS = 4
 JOINED_ENTRIES = 2**20  # a pytree of at most so many numbers is copied into one matrix
 
@@ -55,14 +56,16 @@ def stein(kernel: Kernel, group_size: int | None = None) -> Interaction:
         checks.whole("group_size", group_size, at_least=2)
 
     def direction(key: jax.Array, state: State, scores: Particles) -> tuple[Particles, jax.Array]:
-        theta = [centred(rows) for rows in _matrices(state.particles)]
+        rows = _matrices(state.particles)
+        centre = [mean(r) for r in rows]
+        theta = [r - c for r, c in zip(rows, centre, strict=True)]
         score = _matrices(scores)
         count = len(theta[0])
         grouped = group_size is not None and group_size < count
         sq = None
         if not grouped and count <= DENSE_PARTICLES:
             sq = _squared_distances(theta, theta)
-        eta2 = _bandwidth(kernel, theta, sq, state)
+        eta2 = _bandwidth(kernel, theta, sq, _resolution(centre), state)
         if grouped:
             moved = _grouped(key, group_size or count, kernel, eta2, theta, score)
         elif sq is not None:
@@ -77,7 +80,7 @@ def stein(kernel: Kernel, group_size: int | None = None) -> Interaction:
 def _rows(kernel: Kernel, eta2: jax.Array, theta: Matrices, score: Matrices):
     """A function from some particles to M times their direction, over all particles as sources."""
     c = kernel.constant_slope(eta2)
-    narrow = len(theta) == 1 and theta[0].shape[1] <= 64
+    narrow = len(theta) == 1 and theta[0].shape[1] <= NARROW
     if c is not None:
         source = [s - c * t for s, t in zip(score, theta, strict=True)]
         if narrow:  # a column of ones sums the kernel's rows on the way
@@ -101,7 +104,8 @@ def _rows(kernel: Kernel, eta2: jax.Array, theta: Matrices, score: Matrices):
 
 def _tiled(kernel: Kernel, eta2: jax.Array, theta: Matrices, score: Matrices) -> Matrices:
     count = len(theta[0])
-    block = max(1, min(count, TILE_ENTRIES // count))
+    most = 2 * TILE_ROWS if _direct(theta) else TILE_ROWS
+    block = max(1, min(most, TILE_ENTRIES // count))
     blocks = -(-count // block)
     rows = _rows(kernel, eta2, theta, score)
     padded = [jnp.pad(t, ((0, blocks * block - count), (0, 0))) for t in theta]
@@ -179,13 +183,26 @@ def _pair_distances(theta: Matrices, sq: jax.Array | None) -> jax.Array:
     return functools.reduce(jnp.add, [jnp.sum((t[i] - t[j]) ** 2, axis=1) for t in theta])
 
 
-def _bandwidth(kernel: Kernel, theta: Matrices, sq: jax.Array | None, state: State) -> jax.Array:
+def _resolution(centre: Matrices) -> jax.Array:
+    """The squared distance below which particles around `centre` are the same float."""
+    length = functools.reduce(jnp.add, [jnp.sum(c * c) for c in centre])
+    return (4 * jnp.finfo(length.dtype).eps) ** 2 * length
+
+
+def _bandwidth(
+    kernel: Kernel,
+    theta: Matrices,
+    sq: jax.Array | None,
+    resolution: jax.Array,
+    state: State,
+) -> jax.Array:
     dtype = theta[0].dtype
     if kernel.bandwidth != "median":
         return jnp.asarray(kernel.bandwidth, dtype)
 
     def fresh() -> jax.Array:
-        return bandwidths.median_rule(_pair_distances(theta, sq), len(theta[0])).astype(dtype)
+        distances = _pair_distances(theta, sq)
+        return bandwidths.median_rule(distances, len(theta[0]), resolution).astype(dtype)
 
     if kernel.refresh_every == 1:
         return fresh()

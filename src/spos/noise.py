@@ -28,17 +28,20 @@ _SIN = (-1.9515296e-4, 8.3321609e-3, -1.6666655e-1)
 _COS = (2.4433157e-5, -1.3887316e-3, 4.1666646e-2)
 
 
-def normal_matrix(key: jax.Array, shape: tuple[int, int], dtype: jnp.dtype) -> jax.Array:
-    """A matrix of independent standard normals."""
+def normal_matrix(
+    key: jax.Array, shape: tuple[int, int], dtype: jnp.dtype, first_column: int = 0
+) -> jax.Array:
+    """A matrix of independent standard normals: the columns from `first_column` on of a matrix that
+    is endless to the right, so that it can be had in pieces."""
     if dtype == jnp.float64:
-        return jax.random.normal(key, shape, dtype)
+        return jax.random.normal(jax.random.fold_in(key, first_column), shape, dtype)
     rows, columns = shape
     half = -(-rows // 2)
     words = jax.random.key_data(key).astype(jnp.uint32).ravel()
 
     def pairs(order: int) -> jax.Array:
         row = jax.lax.broadcasted_iota(jnp.uint32, (half, columns), 0)
-        column = jax.lax.broadcasted_iota(jnp.uint32, (half, columns), 1)
+        column = jax.lax.broadcasted_iota(jnp.uint32, (half, columns), 1) + first_column
         pair = _box_muller(*_threefry(words[-2], words[-1], row, column))
         return jax.lax.complex(pair[order], pair[1 - order])
 

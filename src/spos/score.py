@@ -1,4 +1,11 @@
-"""From a log-density of one particle to the scores of all."""
+"""From a log-density of one particle to the scores of all.
+
+Scores of many particles are usually best taken in one batched program (`vmap`): matrix-vector
+products become matrix products. Networks are the exception. Each particle then brings weight
+matrices of its own, and the batched products of all of them stream through memory, while one
+particle after another (`lax.map`) keeps its weights in the cache. So particles take turns as soon
+as their work in weight matrices is worth a turn.
+"""
 
 import functools
 from typing import Any
@@ -7,6 +14,8 @@ import jax
 
 from spos import checks
 from spos.types import Particles, PyTree, Target
+
+TURN = 2**19  # multiplications: entries of weight matrices times rows of the batch
 
 
 class LogDensity:
@@ -28,7 +37,12 @@ class LogDensity:
 
 def score_particles(log_prob: Any, particles: Particles, batch: PyTree) -> Particles:
     """∇ log_prob(θ_i, batch) for every particle; the batch is shared."""
-    return jax.vmap(jax.grad(log_prob), in_axes=(0, None))(particles, batch)
+    one = jax.grad(log_prob)
+    weights = sum(leaf[0].size for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
+    rows = max((leaf.shape[0] for leaf in jax.tree.leaves(batch) if leaf.ndim), default=0)
+    if weights * rows >= TURN:
+        return jax.lax.map(lambda theta: one(theta, batch), particles)
+    return jax.vmap(one, in_axes=(0, None))(particles, batch)
 
 
 def as_target(target: Any) -> Target:

@@ -33,18 +33,22 @@ def spos(
     beta: Any = 1.0,
     *,
     kernel: Kernel | None = rbf(),  # noqa: B008 (immutable)
+    group_size: int | None = None,
     preconditioner: Preconditioner | None = None,
 ) -> Sampler:
     """Particles with their own score, a kernel interaction and noise.
 
     `target` is a log-density of one particle or a target such as `spos.posterior`; `step_size` a
-    number or a schedule; `kernel=None` drops the interaction.
+    number or a schedule; `kernel=None` drops the interaction. With `group_size=b` each step lets
+    particles interact only within random groups of b: O(M b) work instead of O(M²), unbiased.
     """
     checks.positive("beta", beta, allow_infinity=True)
     weight = None if not checks.is_traced(beta) and math.isinf(beta) else 1.0 / beta
     if kernel is None and weight is None:
         raise ValueError("kernel must not be None when beta is infinite: nothing would move")
-    interaction = None if kernel is None else stein(kernel)
+    if kernel is None and group_size is not None:
+        raise ValueError(f"group_size must be None without a kernel, got {group_size!r}")
+    interaction = None if kernel is None else stein(kernel, group_size)
 
     def drift(key: jax.Array, state: State, scores: Particles):
         own = None if weight is None else scaled(weight, scores)
@@ -63,6 +67,7 @@ def spos(
             "step_size": step_size,
             "beta": beta,
             "kernel": kernel,
+            "group_size": group_size,
             "preconditioner": preconditioner,
         },
     )

@@ -25,6 +25,7 @@ def svgd(
     step_size: Any = None,
     *,
     kernel: Kernel = rbf(),  # noqa: B008 (immutable)
+    group_size: int | None = None,
     preconditioner: Preconditioner | None = None,
     optimizer: Any = None,
 ) -> Sampler:
@@ -45,13 +46,14 @@ def svgd(
         schedule, move = (lambda step: math.nan), optimize(optimizer)
     return build_sampler(
         as_target(target),
-        stein(kernel),
+        stein(kernel, group_size),
         move,
         schedule,
         {
             "algorithm": "svgd",
             "step_size": step_size,
             "kernel": kernel,
+            "group_size": group_size,
             "preconditioner": preconditioner,
             "optimizer": optimizer,
         },

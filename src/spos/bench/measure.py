@@ -1,0 +1,65 @@
+"""Timing on a machine where others may be busy: warm, interleaved, the best of several.
+
+The best time is the one least disturbed, and two programs timed in turn within the same seconds
+meet the same disturbances. So every figure here is meant as a ratio.
+"""
+
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+import jax
+
+Work = Callable[[int], object]  # do so many steps and wait for the end
+
+
+def best_times(
+    works: Mapping[str, Work], *, rounds: int = 5, seconds: float = 0.3
+) -> dict[str, float]:
+    """Seconds a step of each piece of work, the best of `rounds`, taken in turn."""
+    counts = {}
+    for name, work in works.items():
+        work(1)  # compile and warm up
+        began = time.perf_counter()
+        work(1)
+        once = time.perf_counter() - began
+        counts[name] = max(1, int(seconds / max(once, 1e-6)))
+        if counts[name] > 1:  # a single call may be mostly overhead: look again with many steps
+            few = min(counts[name], 50)
+            began = time.perf_counter()
+            work(few)
+            once = (time.perf_counter() - began) / few
+            counts[name] = max(1, int(seconds / max(once, 1e-7)))
+    best = dict.fromkeys(works, float("inf"))
+    for _ in range(rounds):
+        for name, work in works.items():
+            began = time.perf_counter()
+            work(counts[name])
+            best[name] = min(best[name], (time.perf_counter() - began) / counts[name])
+    return best
+
+
+def repeated(step: Callable, carry: object) -> Work:
+    """A compiled loop around a JAX step. The number of steps is an argument, not compiled in."""
+
+    @jax.jit
+    def loop(count, carry):
+        return jax.lax.fori_loop(0, count, lambda _, value: step(value), carry)
+
+    return lambda count: jax.block_until_ready(loop(count, carry))
+
+
+def in_fresh_process(code: str) -> str:
+    """What a new Python prints last: for imports, first compilations and memory."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"a benchmark process failed:\n{done.stderr[-2000:]}")
+    return done.stdout.strip().splitlines()[-1]
+
+
+def peak_memory() -> int:
+    """The largest resident size this process ever had, in bytes."""
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale

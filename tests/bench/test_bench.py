@@ -1,0 +1,69 @@
+"""The benchmark measures what it says and writes what it promises."""
+
+import json
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos.bench import BENCHMARKS, measure, peers
+from spos.bench.cases import CASES, steps_of
+from spos.bench.command import scaling_figure
+from spos.cli import main
+
+
+def test_times_are_of_one_step():
+    times = measure.best_times(
+        {"long": lambda n: time.sleep(0.004 * n), "short": lambda n: time.sleep(0.001 * n)},
+        rounds=2,
+        seconds=0.02,
+    )
+    assert 3 < times["long"] / times["short"] < 5
+    assert 0.0009 < times["short"] < 0.002
+
+
+def test_a_compiled_loop_does_as_many_steps_as_asked():
+    work = measure.repeated(lambda x: x + 1, jnp.zeros(()))
+    assert work(7) == 7
+
+
+@pytest.mark.parametrize("name", ["numpy", "blackjax"])
+def test_a_peer_takes_the_step_that_we_take(name):
+    """The numpy reference counts the diagonal in its median, as the classic code does."""
+    start = jax.random.normal(jax.random.key(0), (60, 3))
+    try:
+        theirs = peers.PEERS[name](start)(2)
+    except peers.Skip as reason:
+        pytest.skip(str(reason))
+    theirs = np.asarray(getattr(theirs, "particles", theirs))
+    ours = steps_of(spos.svgd(peers.standard_normal, peers.STEP_SIZE), start)(2)[0].particles
+    moved = np.linalg.norm(theirs - start)
+    assert np.linalg.norm(theirs - ours) < 0.1 * moved
+
+
+def test_every_case_has_its_function():
+    assert tuple(CASES) == BENCHMARKS
+
+
+def test_the_command_writes_the_promised_file(tmp_path, capsys):
+    for case in ("limits", "noise"):
+        assert main(["bench", "--quick", "--only", case, "--out", str(tmp_path)]) == 0
+    content = json.loads((tmp_path / "bench.json").read_text())
+    assert {"machine", "limits", "noise"} <= set(content)
+    [row] = content["limits"]
+    assert row["ratio"] == pytest.approx(row["step_ms"] / sum(row["parts_ms"].values()))
+    assert "500x50" in capsys.readouterr().out
+
+
+def test_an_unknown_case_lists_the_known_ones(capsys):
+    assert main(["bench", "--only", "nothing"]) == 2
+    assert "limits" in capsys.readouterr().err
+
+
+def test_the_figure_names_everyone():
+    rows = [{"M": m, "ms": m * k, "who": w} for w, k in (("ours", 1), ("x", 9)) for m in (10, 100)]
+    texts = {text.get_text() for text in scaling_figure(rows).axes[0].texts}
+    assert texts == {"ours", "x"}
