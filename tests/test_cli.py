@@ -12,6 +12,8 @@ import pytest
 import spos
 from spos import demo
 from spos.cli import main
+from spos.demo.collapse import DIMENSIONS
+from spos.demo.regression import diabetes, predictive_interval
 
 FILES = ["collapse.png", "modes.png", "predictions.png", "report.html", "weights.png"]
 
@@ -76,7 +78,7 @@ def test_the_tables_are_printed(ran):
 def test_svgd_collapses_and_spos_does_not(ran):
     table = np.asarray([[float(cell) for cell in row] for row in ran[2][0].table.rows])
     dimension, spos_1, spos_10, svgd, truth = table.T
-    assert dimension.tolist() == list(demo.DIMENSIONS)
+    assert dimension.tolist() == list(DIMENSIONS)
     assert (truth == 1).all()
     # the late average of 50 particles has a standard error below .03 at β = 1, least for d = 100
     np.testing.assert_allclose(spos_1, 1.0, atol=0.08)
@@ -117,21 +119,21 @@ def test_predictive_intervals_cover_what_they_promise():
     rng = np.random.default_rng(0)
     weights, noise = rng.normal(1.0, 0.5, (4000, 1)), np.full(4000, 2.0)
     x = np.asarray([[0.0], [3.0]])
-    low, high = demo.predictive_interval(x, weights, noise, rng)
+    low, high = predictive_interval(x, weights, noise, rng)
     half = 1.645 * np.sqrt(4.0 + (0.5 * x[:, 0]) ** 2)
     np.testing.assert_allclose((high - low) / 2, half, rtol=0.05)
     np.testing.assert_allclose((high + low) / 2, x[:, 0], atol=0.2)
 
 
 def test_the_split_is_fixed_and_standardised_on_the_training_part():
-    data = demo.diabetes()
+    data = diabetes()
     x, y = data.train
     assert (len(y), len(data.test[1])) == (354, 88)
     np.testing.assert_allclose(x.mean(0), 0, atol=1e-9)
     np.testing.assert_allclose(x.std(0), 1)
     assert abs(data.test[0].mean(0)).max() > 1e-3
     assert y.std() == pytest.approx(1.0)
-    np.testing.assert_array_equal(demo.diabetes().test[1], data.test[1])
+    np.testing.assert_array_equal(diabetes().test[1], data.test[1])
 
 
 def test_version_and_help(capsys):
