@@ -49,3 +49,11 @@ def test_the_values_are_the_stated_formulas():
     np.testing.assert_allclose(
         spos.imq(bandwidth)(sq, bandwidth)[0], (1 + sq / bandwidth) ** -0.5, rtol=1e-6
     )
+
+
+def test_only_a_slope_that_is_one_number_is_called_constant():
+    sq = np.array([0.0, 0.5, 3.0])
+    assert spos.rbf().constant_slope(1.7) == pytest.approx(2.0 / 1.7)
+    assert np.ndim(spos.rbf()(sq, 1.7)[1]) == 0
+    assert spos.imq().constant_slope(1.7) is None
+    assert len(set(np.asarray(spos.imq()(sq, 1.7)[1]).tolist())) == 3

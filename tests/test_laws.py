@@ -144,11 +144,17 @@ def doubled_langevin_drift(monkeypatch):
 
 
 def repulsion_times(factor):
-    true = Kernel.constant_slope
+    true_kernel, true_slope = Kernel.__call__, Kernel.constant_slope
+
+    def slope(kernel, bandwidth):
+        return factor * true_slope(kernel, bandwidth)
 
     def mutate(monkeypatch):
+        monkeypatch.setattr(Kernel, "constant_slope", slope)
         monkeypatch.setattr(
-            Kernel, "constant_slope", lambda self, bandwidth: factor * true(self, bandwidth)
+            Kernel,
+            "__call__",
+            lambda kernel, sq, eta2: (true_kernel(kernel, sq, eta2)[0], slope(kernel, eta2)),
         )
 
     return mutate

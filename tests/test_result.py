@@ -133,6 +133,20 @@ def test_a_changed_number_is_noticed_even_in_a_whole_file(saved):
         spos.load(saved)
 
 
+def test_a_write_that_fails_half_way_leaves_the_old_file(saved, monkeypatch):
+    before = saved.read_bytes()
+
+    def full_disk(file, **_):
+        file.write(b"half")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(np, "savez", full_disk)
+    with pytest.raises(OSError, match="no space left"):
+        result().save(saved)
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]
+
+
 def test_nothing_is_unpickled(tmp_path):
     class Trap:
         def __reduce__(self):

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from spos import schedules, targets, types
+from spos import diagnostics, mesh, schedules, targets, theory, types
 from spos.algorithms.sgld import sgld
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
@@ -23,8 +23,10 @@ __all__ = [
     "State",
     "Target",
     "adagrad",
+    "diagnostics",
     "imq",
     "load",
+    "mesh",
     "posterior",
     "rbf",
     "rmsprop",
@@ -35,5 +37,6 @@ __all__ = [
     "spos",
     "svgd",
     "targets",
+    "theory",
     "types",
 ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import spos
+from spos.bench import BENCHMARKS
 from spos.paper import EXPERIMENTS
 
 
@@ -103,6 +104,29 @@ def _report(arguments: argparse.Namespace) -> None:
     print(f"The page is {page.build(arguments.results, out)}.")
 
 
+def _bench_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--only",
+        choices=BENCHMARKS,
+        metavar="CASE",
+        help=f"one part, measured again: {', '.join(BENCHMARKS)}",
+    )
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("benchmarks"),
+        metavar="DIR",
+        help="folder for bench.json and scaling.png, made if needed (default: %(default)s)",
+    )
+
+
+def _bench(arguments: argparse.Namespace) -> None:
+    from spos.bench import command
+
+    print(f"The numbers are in {command.perform(arguments.out, arguments.only, arguments.quick)}.")
+
+
 COMMANDS = (
     Command(
         "demo",
@@ -121,6 +145,12 @@ COMMANDS = (
         "one self-contained page from the recorded experiments",
         _report_arguments,
         _report,
+    ),
+    Command(
+        "bench",
+        "how fast a step is, against other libraries and against what the machine can do",
+        _bench_arguments,
+        _bench,
     ),
 )
 

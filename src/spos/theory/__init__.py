@@ -12,6 +12,7 @@
     step_error    what Euler steps and minibatches cost
     convergence   Wasserstein distance to the target: its three terms and their sum
     nonconvex     the same question without convexity, for one test function
+    plan          particles, step and steps for a budget, fitted to a few short runs
 
 Every file puts its mathematics on top, with the places where the paper's proofs need care. The
 bounds are worst cases: they show what depends on what, and their numbers are large.
@@ -35,6 +36,7 @@ from spos.theory.convergence import (
 )
 from spos.theory.drift import dissipation, second_moment, squared_growth, typical_score
 from spos.theory.nonconvex import nonconvex_bias
+from spos.theory.plan import ErrorModel, Pilot, Plan, Trial, pilot, plan
 from spos.theory.step_error import (
     DecreasingStepConstants,
     FixedStepConstants,
@@ -48,9 +50,13 @@ __all__ = [
     "Bound",
     "Constants",
     "DecreasingStepConstants",
+    "ErrorModel",
     "FixedStepConstants",
     "ParticleConstants",
+    "Pilot",
+    "Plan",
     "Run",
+    "Trial",
     "attraction_rate",
     "constants",
     "decreasing_step_constants",
@@ -64,6 +70,8 @@ __all__ = [
     "nonconvex_bias",
     "particle_constants",
     "particle_error",
+    "pilot",
+    "plan",
     "relaxation",
     "relaxation_rate",
     "second_moment",

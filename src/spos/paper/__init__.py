@@ -1,0 +1,26 @@
+"""The experiments of the SPOS paper on synthetic targets, one module each.
+
+An experiment is a module with `TITLE`, `ABOUT`, a `Settings` dataclass that knows its `quick()`
+form, `run(settings, seed, tick)` and `draw(record)`; `spos.paper.experiment` does the rest. They
+are found by name and loaded when asked for.
+"""
+
+import importlib
+import importlib.util
+from typing import Any
+
+EXPERIMENTS = ("gaussian", "particles", "posterior", "multimode", "toys", "collapse", "theory")
+
+
+def available() -> tuple[str, ...]:
+    """The names of the experiments that this installation has."""
+    return tuple(
+        name for name in EXPERIMENTS if importlib.util.find_spec(f"spos.paper.{name}") is not None
+    )
+
+
+def find(name: str) -> Any:
+    """The module of an experiment."""
+    if name not in available():
+        raise ImportError(f"there is no experiment {name!r} here, only {', '.join(available())}")
+    return importlib.import_module(f"spos.paper.{name}")

@@ -1,0 +1,205 @@
+"""What all experiments share: how one is run, timed, recorded, drawn and shown.
+
+A module states its mathematics and does its own runs. The frame gives it a seed and a progress
+line, and turns what it found into `DIR/NAME/record.json`, PNG figures and a table on the terminal.
+"""
+
+import dataclasses
+import math
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+import jax
+import numpy as np
+
+from spos import paper
+from spos.progress import Progress
+from spos.report import figures, record, write_whole
+from spos.report.html import Table
+from spos.report.record import Claim, Record
+from spos.result import versions
+
+DEFAULT_OUT = Path("results")
+CLEAR = 2.0  # standard errors that a difference must exceed to count as seen
+
+Tick = Callable[[int, int], None]  # so many done, of so many
+T = TypeVar("T")
+
+
+class Settings(Protocol):
+    """A frozen dataclass of everything that shapes an experiment but the seed."""
+
+    def quick(self) -> Self:
+        """The same experiment in a few seconds: nothing can be concluded from it."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a run measured: `numbers` as JSON can hold them, and all that figures need."""
+
+    numbers: dict[str, Any]
+    claims: Sequence[Claim]
+    table: Table
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure, its file, and what it shows in words."""
+
+    file: str
+    figure: Any
+    alt: str
+    caption: str
+
+
+class Estimate(NamedTuple):
+    """A mean over independent repeats and its standard error."""
+
+    mean: float
+    se: float
+
+    @classmethod
+    def of(cls, repeats: Any) -> "Estimate":
+        values = np.asarray(repeats, np.float64)
+        return cls(float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size)))
+
+    def above(self, other: "Estimate") -> bool:
+        """Larger by more than chance readily gives; the two are independent."""
+        return self.mean - other.mean > CLEAR * float(np.hypot(self.se, other.se))
+
+    def __str__(self) -> str:
+        """To the first digit that is uncertain, and to no more than four decimals."""
+        if not self.se >= 5e-5:
+            return f"{self.mean:.4f} ± <0.0001"
+        decimals = min(4, max(0, -math.floor(math.log10(self.se))))
+        return f"{self.mean:.{decimals}f} ± {self.se:.{decimals}f}"
+
+
+def perform(name: str, out: Path, seed: int = 0, quick: bool = False) -> Record:
+    """Run an experiment, write its record and figures, and print its table."""
+    module = paper.find(name)
+    folder = out / name
+    prepare(folder)
+    settings = module.Settings().quick() if quick else module.Settings()
+    bar = Bar(name)
+    began = time.monotonic()
+    with bar:
+        found: Findings = module.run(settings, seed, bar.tick)
+    made = Record(
+        experiment=name,
+        title=module.TITLE,
+        about=module.ABOUT,
+        command=command(name, out, seed, quick),
+        quick=quick,
+        seed=seed,
+        seconds=round(time.monotonic() - began, 1),
+        settings=dataclasses.asdict(settings),
+        versions=versions(),
+        claims=found.claims,
+        table=found.table,
+        figures=(),
+        numbers=found.numbers,
+    )
+    with figures.style():
+        drawings: list[Drawing] = module.draw(made)
+        for drawing in drawings:
+            write_whole(folder / drawing.file, figures.png(drawing.figure))
+    shown = [record.Illustration(d.file, d.alt, d.caption) for d in drawings]
+    made = dataclasses.replace(made, figures=shown)
+    record.write(folder / record.FILE, made)
+    print(summary(made, folder), flush=True)
+    return made
+
+
+def command(name: str, out: Path, seed: int, quick: bool) -> str:
+    """The line that makes a record again."""
+    words = ["spos", "paper", name]
+    words += ["--quick"] if quick else []
+    words += ["--out", str(out)] if out != DEFAULT_OUT else []
+    return shlex.join([*words, "--seed", str(seed)])
+
+
+class Bar:
+    """A progress line that begins with the first tick and always ends its line."""
+
+    def __init__(self, label: str) -> None:
+        self.label, self._line = label, None  # type: str, Progress | None
+
+    def tick(self, done: int, total: int) -> None:
+        if self._line is None:
+            self._line = Progress(self.label, total)
+        self._line.update(done)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._line is not None:
+            self._line.close()
+
+
+def compiled(function: Callable[..., Any], hasty: bool) -> Callable[..., Any]:
+    """The function as a program. A hasty one is compiled with less care, for runs so short that
+    compiling takes longest."""
+    options = {"xla_backend_optimization_level": 0} if hasty else None
+    return jax.jit(function, compiler_options=options)
+
+
+def in_parallel(jobs: Sequence[Callable[[], T]], tick: Tick) -> list[T]:
+    """The results of independent jobs, in their order, on all cores.
+
+    Compiled programs and the compiler leave Python's lock alone, so threads are enough.
+    """
+    return list(_finished(jobs, tick))
+
+
+def _finished(jobs: Sequence[Callable[[], T]], tick: Tick) -> Iterator[T]:
+    tick(0, len(jobs))
+    pool = ThreadPoolExecutor(os.cpu_count() or 1)
+    try:
+        for done, result in enumerate(pool.map(lambda job: job(), jobs), start=1):
+            tick(done, len(jobs))
+            yield result
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def prepare(folder: Path) -> None:
+    """The folder exists and can be written to, or an error that says why not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder)
+        os.close(handle)
+        os.unlink(name)
+    except OSError as error:
+        raise OSError(f"cannot write to the folder {folder}: {error.strerror}") from error
+
+
+def summary(made: Record, folder: Path) -> str:
+    """The record for the terminal."""
+    lines = [f"\n{made.title}", "", text_table(made.table), ""]
+    for claim in made.claims:
+        lines += [f"  {claim.claim}", f"    measured: {claim.measured}", f"    → {claim.verdict}"]
+    files = ", ".join(figure.file for figure in made.figures)
+    lines.append(f"\n{made.seconds:.0f} s. {folder / record.FILE}, beside {files}.")
+    return "\n".join(lines)
+
+
+def text_table(table: Table) -> str:
+    """A table in columns of characters."""
+    cells = [list(table.headings), *(list(row) for row in table.rows)]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(table.headings))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if n == 0 else cell.rjust(width)
+            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    )

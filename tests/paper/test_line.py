@@ -1,0 +1,49 @@
+"""The fast sum on a line is the library's own interaction."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos.interaction import stein
+from spos.paper import gaussian, line
+from spos.types import State
+
+
+@pytest.mark.parametrize("bandwidth", [1.0, 0.1, "median"])
+@pytest.mark.parametrize(("count", "scale"), [(60, 1.0), (60, 0.01), (1000, 1.0), (1000, 0.03)])
+def test_it_equals_the_dense_sum_to_rounding(count, scale, bandwidth):
+    theta = 2.0 + scale * jax.random.normal(jax.random.key(0), (count,))
+    scores = (2.0 - theta) / scale**2
+    found, eta2 = line.direction(theta, scores, bandwidth)
+    state = State(theta, jnp.zeros((), jnp.int32), jnp.nan, ())
+    expected, expected_eta2 = stein(spos.rbf(bandwidth))(jax.random.key(1), state, scores)
+    assert float(eta2) == pytest.approx(float(expected_eta2), rel=1e-5)
+    # float32 sums of `count` terms, the largest of the size of a score
+    tolerance = 3e-6 * float(jnp.abs(scores).max())
+    np.testing.assert_allclose(found, expected, atol=tolerance)
+
+
+def test_a_cloud_too_wide_for_the_nodes_is_still_covered():
+    theta = jnp.linspace(-12.0, 12.0, 100)
+    found, _ = line.direction(theta, -theta, 1.0)
+    state = State(theta, jnp.zeros((), jnp.int32), jnp.nan, ())
+    expected, _ = stein(spos.rbf(1.0))(jax.random.key(1), state, -theta)
+    np.testing.assert_allclose(found, expected, atol=0.01 * float(jnp.abs(expected).max()))
+
+
+@pytest.mark.parametrize("beta", [1.0, jnp.inf])
+def test_a_whole_run_ends_where_the_librarys_does(beta):
+    start = jax.random.normal(jax.random.key(0), (80,))
+    fast = line.sampler(gaussian.log_density, 0.03, jnp.asarray(beta), "median", 80)
+    dense = spos.spos(gaussian.log_density, 0.03, beta)
+    ends = [
+        spos.run(sampler, jax.random.key(1), start, 100)[0].particles for sampler in (fast, dense)
+    ]
+    np.testing.assert_allclose(*ends, atol=2e-4)
+
+
+def test_few_particles_use_the_library_itself():
+    few = line.sampler(gaussian.log_density, 0.03, 1.0, "median", line.DENSE_UP_TO)
+    assert few.settings["kernel"] == spos.rbf("median")
