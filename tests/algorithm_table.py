@@ -12,5 +12,4 @@ ALGORITHMS = {
     "svgd adagrad": lambda target: spos.svgd(target, 0.05, preconditioner=spos.adagrad()),
     "svgd adam": lambda target: spos.svgd(target, optimizer=optax.adam(0.05)),
     "sgld": lambda target: spos.sgld(target, 0.05, 2.0),
-    "sgld rmsprop": lambda target: spos.sgld(target, 0.01, preconditioner=spos.rmsprop()),
 }

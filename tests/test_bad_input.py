@@ -9,6 +9,7 @@ import optax
 import pytest
 
 import spos
+from spos.kernels import Kernel
 
 START = jnp.asarray(np.ones((4, 2), np.float32))
 NINE, TEN, NONE = (np.ones(size, np.float32) for size in (9, 10, 0))
@@ -231,6 +232,17 @@ CASES = {
     # kernels and moves
     "bandwidth word": (lambda: spos.rbf("mean"), ValueError, r"bandwidth.*median.*'mean'"),
     "bandwidth 0": (lambda: spos.rbf(0.0), ValueError, r"bandwidth.*above 0.*0\.0"),
+    "unknown kernel": (lambda: Kernel("cubic"), ValueError, r"name.*rbf, imq.*cubic"),
+    "groups of one": (
+        lambda: spos.svgd(log_prob, 0.1, group_size=1),
+        ValueError,
+        r"group_size.*at least 2.*1",
+    ),
+    "groups without a kernel": (
+        lambda: spos.spos(log_prob, 0.1, kernel=None, group_size=4),
+        ValueError,
+        r"group_size.*None without a kernel.*4",
+    ),
     "bandwidth negative": (lambda: spos.imq(-1), ValueError, r"bandwidth.*above 0.*-1"),
     "bandwidth None": (lambda: spos.rbf(None), TypeError, r"bandwidth.*above 0.*None"),
     "refresh 0": (lambda: spos.rbf(refresh_every=0), ValueError, r"refresh_every.*at least 1.*0"),

@@ -8,6 +8,7 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import spos
@@ -17,9 +18,9 @@ START = jax.random.normal(jax.random.key(0), (6, 2))
 DATA = np.random.default_rng(0).normal(size=30).astype(np.float32)
 
 
-def build(data=DATA, batch_size=5, step_size=0.01):
+def build(data=DATA, batch_size=5, step_size=0.01, sharpness=1.0):
     target = spos.posterior(
-        lambda theta, batch: -0.5 * (batch - theta[0]) ** 2,
+        lambda theta, batch: -0.5 * sharpness * (batch - theta[0]) ** 2,
         lambda theta: -0.5 * jnp.sum(theta**2),
         data,
         batch_size=batch_size,
@@ -81,7 +82,8 @@ def test_a_damaged_file_is_named_and_the_one_before_it_is_used(tmp_path, damage)
     sample(tmp_path, 24)
     newest = tmp_path / "step-000000024.npz"
     content = bytearray(newest.read_bytes())
-    content[len(content) // 2] ^= 255
+    for place in range(len(content) // 3, len(content), 50):  # a single byte may be padding
+        content[place] ^= 255
     newest.write_bytes(content if damage == "flipped" else content[: len(content) // 2])
     with pytest.warns(RuntimeWarning, match=r"checkpoint skipped: .*step-000000024\.npz"):
         result = sample(tmp_path)
@@ -108,6 +110,8 @@ def test_what_a_killed_process_left_behind_is_cleared(tmp_path):
         ({"sampler": build(step_size=0.02)}, "its sampler was .*'step_size': 0.01"),
         ({"start": START + 1.0}, "its start was"),
         ({"sampler": build(data=DATA + 1.0)}, "its data was"),
+        ({"sampler": build(batch_size=6)}, "its sampler was .*'batch_size': 5"),
+        ({"sampler": build(sharpness=2.0)}, "its score at the start was"),
         ({"history_every": 5}, "its history_every was 4, now 5"),
         ({"history_every": None}, "its history_every was 4, now None"),
         ({"num_steps": 10}, "num_steps must be at least the 12 steps in .*, got 10"),
@@ -119,6 +123,15 @@ def test_another_run_is_refused_in_a_sentence(tmp_path, change, sentence):
     with pytest.raises(ValueError, match=sentence):
         sample(tmp_path, **change)
     assert steps_on_disk(tmp_path) == [12]
+
+
+def test_another_optimizer_is_refused_in_a_sentence(tmp_path):
+    def with_optimizer(optimizer):
+        return spos.svgd(SAMPLER.target, optimizer=optimizer)
+
+    sample(tmp_path, 12, with_optimizer(optax.chain(optax.scale_by_adam(), optax.scale(0.1))))
+    with pytest.raises(ValueError, match="its state has another form, as with another optimizer"):
+        sample(tmp_path, 40, with_optimizer(optax.chain(optax.trace(0.9), optax.scale(0.1))))
 
 
 KILLS, CALLS, STEPS_A_CALL = 10, 45, 20

@@ -163,17 +163,14 @@ def repulsion_times(factor):
 @pytest.mark.parametrize(
     ("law", "mutate"),
     [
-        pytest.param(one_particle_law, no_noise, id="one particle, no noise"),
         pytest.param(one_particle_law, noise_without_root_two, id="one particle, no root two"),
         pytest.param(one_particle_law, unweighted_langevin_drift, id="one particle, no 1/beta"),
         pytest.param(sgld_law, no_noise, id="sgld, no noise"),
-        pytest.param(sgld_law, noise_without_root_two, id="sgld, no root two"),
         pytest.param(sgld_law, doubled_langevin_drift, id="sgld, doubled drift"),
         pytest.param(lambda: table_law(10), no_noise, id="table, no noise"),
         pytest.param(lambda: table_law(10), noise_without_root_two, id="table, no root two"),
         pytest.param(lambda: table_law(10), same_noise_for_all, id="table, shared noise"),
         pytest.param(lambda: table_law(10), repulsion_times(-1.0), id="table, flipped repulsion"),
-        pytest.param(lambda: table_law(10), repulsion_times(0.0), id="table, no repulsion"),
         pytest.param(lambda: table_law(10), repulsion_times(0.5), id="table, half repulsion"),
     ],
 )

@@ -105,6 +105,13 @@ def test_a_run_can_be_saved_and_a_bare_array_comes_back_bare(tmp_path):
     assert os.listdir(tmp_path) == ["run.npz"]
 
 
+def test_half_precision_survives(tmp_path):
+    before = result({"w": jnp.ones((3, 2), jnp.bfloat16)})
+    after = spos.load(before.save(tmp_path / "half.npz"))
+    assert after.particles["w"].dtype == jnp.bfloat16
+    np.testing.assert_array_equal(after.particles["w"], before.particles["w"])
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "text", "array"])
 def test_a_damaged_file_is_refused_by_name(saved, damage):
     content = bytearray(saved.read_bytes())

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from spos.types import PyTree
 
-_META, _DIGEST = "__meta__", "__sha256__"
+_META, _DIGEST, _EXOTIC = "__meta__", "__sha256__", "__exotic__"
 _UNREADABLE = (
     *(OSError, ValueError, TypeError, KeyError, EOFError),  # TypeError: a bare .npy array
     *(zipfile.BadZipFile, zlib.error),
@@ -33,7 +34,14 @@ class DamagedFileError(ValueError):
 
 
 def write(path: Path, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> None:
-    content = {name: np.asarray(array) for name, array in arrays.items()}
+    content, exotic = {}, {}
+    for name, array in arrays.items():
+        array = np.asarray(array)
+        if array.dtype.kind == "V":  # NumPy has no name for bfloat16 and its like
+            exotic[name] = array.dtype.name
+            array = array.view(f"u{array.dtype.itemsize}")
+        content[name] = array
+    meta = {**meta, _EXOTIC: exotic}
     content[_META] = np.frombuffer(json.dumps(plain(meta), allow_nan=False).encode(), np.uint8)
     content[_DIGEST] = np.frombuffer(digest(content), np.uint8)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -55,7 +63,10 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         expected = content.pop(_DIGEST).tobytes()
         if digest(content) != expected:
             raise DamagedFileError(f"{path}: the checksum does not match the content")
-        return content, json.loads(content.pop(_META).tobytes())
+        meta = json.loads(content.pop(_META).tobytes())
+        for name, dtype in meta.pop(_EXOTIC, {}).items():
+            content[name] = content[name].view(jnp.dtype(dtype))
+        return content, meta
     except FileNotFoundError:
         raise
     except DamagedFileError:

@@ -61,7 +61,13 @@ class Checkpoint:
                 continue
             self._must_match(path, identity)
             leaves, treedef = jax.tree.flatten(like)
-            stored = [jnp.asarray(arrays[f"state{n}"]) for n in range(len(leaves))]
+            then = [array for name, array in arrays.items() if name.startswith("state")]
+            if [(a.shape, a.dtype) for a in then] != [(x.shape, x.dtype) for x in leaves]:
+                raise ValueError(
+                    f"checkpoint {path} belongs to another run: its state has another form, as "
+                    "with another optimizer. Use another folder, or delete this one."
+                )
+            stored = [jnp.asarray(array) for array in then]
             records = {
                 name.removeprefix("record "): array
                 for name, array in arrays.items()

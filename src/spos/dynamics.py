@@ -133,7 +133,8 @@ def build_sampler(
         )
         return State(particles, state.step + 1, bandwidth, memory), info
 
-    return Sampler(init, step, target, settings)
+    about = {**settings, "target": getattr(target, "settings", None)}
+    return Sampler(init, step, target, about)
 
 
 def standard_normal(key: jax.Array, particles: Particles) -> Particles:

@@ -32,6 +32,7 @@ class Kernel:
     refresh_every: int = 1
 
     def __post_init__(self) -> None:
+        checks.one_of("name", self.name, ("rbf", "imq"))
         if isinstance(self.bandwidth, str):
             if self.bandwidth != "median":
                 raise ValueError(
@@ -42,8 +43,9 @@ class Kernel:
         checks.whole("refresh_every", self.refresh_every)
 
     def __call__(self, sq: jax.Array, bandwidth: jax.Array) -> tuple[jax.Array, jax.Array]:
-        if self.name == "rbf":
-            return jnp.exp(sq * (-1.0 / bandwidth)), 2.0 / bandwidth
+        flat = self.constant_slope(bandwidth)
+        if flat is not None:
+            return jnp.exp(sq * (-1.0 / bandwidth)), flat
         k = jax.lax.rsqrt(1.0 + sq / bandwidth)
         return k, k * k / bandwidth
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from spos import checks, progress
 from spos.checkpoint import Checkpoint, fingerprint
+from spos.geometry import norm
 from spos.names import entry_name
 from spos.result import Result, versions
 from spos.types import Info, Particles, PyTree, Sampler, State
@@ -126,11 +127,23 @@ def sample(
             "history_every": history_every,
             "start": fingerprint(state.particles),
             "data": fingerprint(sampler.target.data),
+            "score at the start": _start_score(sampler, state, seed),
         }
         saver = Checkpoint(checkpoint, checkpoint_every, identity)
     return _Run(sampler, state, num_steps, seed, history_every, saver).go(
         callback, callback_every, progress
     )
+
+
+def _start_score(sampler: Sampler, state: State, seed: int) -> str:
+    """The size of the first score, by which another log-density betrays itself. Three digits, so
+    that rounding on another machine does not."""
+    return f"{float(_score_norm(sampler, run_key(seed), sampler.target.data, state)):.2e}"
+
+
+@functools.partial(jax.jit, static_argnames=("sampler",))
+def _score_norm(sampler, key, data, state):
+    return norm(sampler.target.score(state.particles, draw(sampler, key, data, state)))
 
 
 class _Run:
@@ -320,10 +333,12 @@ def _diagnose(sampler: Sampler, key: jax.Array, data: PyTree, state: State) -> s
     what = "its score is {value}"
     advice = "Check log_prob there, or use a smaller step_size to stay where it is finite."
     if where is None:
-        moved, _ = advance(sampler, key, data, state)
+        moved, info = advance(sampler, key, data, state)
         where = _first_bad(moved.particles)
         what = "it became {value}"
         advice = "The step overshot: use a smaller step_size, or a preconditioner."
+        if info.step_size <= 0:
+            advice = f"The step_size of this step is {info.step_size}; it must be above 0."
     if where is None:  # finite when not compiled into one program: on the very edge
         return f"step {step}: a particle is no longer finite. Use a smaller step_size."
     particle, name, value = where

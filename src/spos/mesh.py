@@ -52,6 +52,7 @@ class _OnMesh:
         self.data = target.data
         self.log_prob = target.log_prob
         self.draw = target.draw
+        self.settings = getattr(target, "settings", None)
         self._score = jax.shard_map(
             target.score, mesh=mesh, in_specs=(P(AXIS), P()), out_specs=P(AXIS), check_vma=False
         )

@@ -11,14 +11,23 @@ from spos.paper import gaussian, line
 from spos.types import State
 
 
+def dense(bandwidth):
+    """The library's own direction, of particles and their scores."""
+
+    def direction(theta, scores):
+        state = State(theta, jnp.zeros((), jnp.int32), jnp.nan, ())
+        return stein(spos.rbf(bandwidth))(jax.random.key(1), state, scores)
+
+    return direction
+
+
 @pytest.mark.parametrize("bandwidth", [1.0, 0.1, "median"])
-@pytest.mark.parametrize(("count", "scale"), [(60, 1.0), (60, 0.01), (1000, 1.0), (1000, 0.03)])
+@pytest.mark.parametrize(("count", "scale"), [(60, 0.01), (1000, 1.0)])
 def test_it_equals_the_dense_sum_to_rounding(count, scale, bandwidth):
     theta = 2.0 + scale * jax.random.normal(jax.random.key(0), (count,))
     scores = (2.0 - theta) / scale**2
-    found, eta2 = line.direction(theta, scores, bandwidth)
-    state = State(theta, jnp.zeros((), jnp.int32), jnp.nan, ())
-    expected, expected_eta2 = stein(spos.rbf(bandwidth))(jax.random.key(1), state, scores)
+    found, eta2 = jax.jit(lambda t, s: line.direction(t, s, bandwidth))(theta, scores)
+    expected, expected_eta2 = jax.jit(dense(bandwidth))(theta, scores)
     assert float(eta2) == pytest.approx(float(expected_eta2), rel=1e-5)
     # float32 sums of `count` terms, the largest of the size of a score
     tolerance = 3e-6 * float(jnp.abs(scores).max())
@@ -27,9 +36,8 @@ def test_it_equals_the_dense_sum_to_rounding(count, scale, bandwidth):
 
 def test_a_cloud_too_wide_for_the_nodes_is_still_covered():
     theta = jnp.linspace(-12.0, 12.0, 100)
-    found, _ = line.direction(theta, -theta, 1.0)
-    state = State(theta, jnp.zeros((), jnp.int32), jnp.nan, ())
-    expected, _ = stein(spos.rbf(1.0))(jax.random.key(1), state, -theta)
+    found, _ = jax.jit(lambda t: line.direction(t, -t, 1.0))(theta)
+    expected, _ = jax.jit(dense(1.0))(theta, -theta)
     np.testing.assert_allclose(found, expected, atol=0.01 * float(jnp.abs(expected).max()))
 
 

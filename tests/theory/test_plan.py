@@ -104,6 +104,12 @@ def test_a_pilot_that_does_not_support_a_plan_is_told_so(pilot, why):
     assert (chosen.particles, chosen.step_size, chosen.steps, chosen.expected) == (None,) * 4
 
 
+def test_a_pilot_in_which_every_step_diverged_somewhere_gives_no_plan():
+    trials = made(model).trials
+    lost = [t._replace(error=math.inf, se=math.nan) if t.particles == 5 else t for t in trials]
+    assert "the smallest step diverged" in theory.plan(1000, Pilot(lost)).why
+
+
 def cloud_error(quantile):
     places = (np.arange(512) + 0.5) / 512
     truth = jnp.asarray(quantile(places))

@@ -52,7 +52,7 @@ ABOUT = (
 CURVATURE, DEVIATION, ETA2 = 4.0, 0.5, 4.0  # CURVATURE = 1/DEVIATION²
 SCALE = DEVIATION * math.sqrt(3) / math.pi  # of the logistic density
 SPLIT, WIDTH = 0.42, math.sqrt(DEVIATION**2 - 0.42**2)  # of the mixture
-BLOCKS, BINS = 10, 200
+BLOCKS, BINS = 20, 200
 ALMOST = 1.25  # times the best of a grid: as good, for a plan
 ABOVE_FLOOR = 3.0  # a distance counts where it is so many times what chance alone would give
 
@@ -143,7 +143,7 @@ class Settings:
             snapshots=4,
             betas=(0.2, 1.0),
             decay_particles=8,
-            decay_repeats=10,
+            decay_repeats=20,
             num_steps=256,
             step_sizes=(8,),
             budget=512,
@@ -979,7 +979,7 @@ def _draw_decay(found: Mapping[str, Any]) -> Drawing:
     labels = []
     for c in bounded:
         tau, y, floor = (np.asarray(c[key]) for key in ("tau", "w1", "floor"))
-        shown = y > ABOVE_FLOOR * floor
+        shown = np.minimum.accumulate(y > ABOVE_FLOOR * floor)  # until chance begins to matter
         left.plot(tau[shown], y[shown], color=tints[c["beta"]])
         # bounds only as far as the distance can be measured
         for key, stroke in (("printed", "--"), ("sound", ":")):
@@ -1048,6 +1048,7 @@ def _draw_steps(found: Mapping[str, Any], settings: Mapping[str, Any]) -> Drawin
         axes.annotate("growth as √T,\nas in the bound", (steps[-1], fixed["w1"][first]
                       * math.sqrt(steps[-1] / steps[0])), xytext=(-4, -4), ha="right", va="bottom",
                       textcoords="offset points", fontsize=9.5, color=drawing.NOTE)  # fmt: skip
+    axes.set_ylim(0.5 * min(min(c["w1"]) for c in curves), 2.0)
     drawing.log_axes(axes, [1, 10, 100, 1000])
     axes.set_xlim(1, curves[0]["steps"][-1])
     axes.set_xlabel("number of steps T")
@@ -1103,7 +1104,7 @@ def _draw_plan(found: Mapping[str, Any]) -> Drawing:
         sizes = sorted({t["particles"] for t in each["grid"]})
         drawing.log_axes(axes, sizes, (0.03, 0.1, 0.3, 1))
         axes.set_ylim(0.015, 1.5)
-        axes.set_xlim(sizes[0], sizes[-1])
+        axes.set_xlim(sizes[0] / 1.1, sizes[-1] * 1.1)
         labels[-1] = (f"h = {labels[-1][0]}", *labels[-1][1:])
         drawing.end_labels(axes, sizes[-1], [y for *_, y in labels], [t for t, *_ in labels],
                            [c for _, c, _ in labels], fontsize=9, weight="bold")  # fmt: skip

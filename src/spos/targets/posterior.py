@@ -35,6 +35,7 @@ class Posterior:
         self.num_examples = _length(data)
         self.batch = batch
         self.replace = replace
+        self.settings = {"batch_size": batch.initial, "most": batch.maximum, "replace": replace}
         self._log_likelihood = log_likelihood
         self._log_prior = log_prior
 

@@ -75,7 +75,8 @@ class Pilot:
             checks.whole(f"trials[{n}].particles", trial.particles)
             checks.positive(f"trials[{n}].step_size", trial.step_size)
             checks.whole(f"trials[{n}].steps", trial.steps)
-            if trial.error < 0 or trial.se < 0:
+            sound = trial.error >= 0 and 0 <= trial.se < math.inf
+            if math.isfinite(trial.error) and not sound:
                 raise ValueError(f"trials[{n}] must have an error and se of at least 0: {trial}")
 
 
@@ -184,14 +185,18 @@ def plan(budget: int, pilot: Pilot) -> Plan:
     `why` says what is missing where the pilot does not support a recommendation.
     """
     budget = checks.whole("budget", budget)
-    usable = [t for t in pilot.trials if math.isfinite(t.error) and math.isfinite(t.se)]
-    diverged = {t.step_size for t in pilot.trials} - {t.step_size for t in usable}
+    usable = [t for t in pilot.trials if math.isfinite(t.error)]
+    diverged = {t.step_size for t in pilot.trials if not math.isfinite(t.error)}
     if why := _too_little(usable):
         return Plan(None, None, None, None, None, why)
     model = fit(usable)
     if why := _open_questions(model):
         return Plan(None, None, None, None, model, why)
+    # a step that diverged at one setting is trusted at none, nor is any that is larger
     stable = [t.step_size for t in usable if t.step_size < min(diverged, default=math.inf)]
+    if not stable:
+        why = "the smallest step diverged in the pilot; add trials with smaller ones"
+        return Plan(None, None, None, None, model, why)
     particles, step_size, steps = _best(model, budget, max(stable))
     expected = float(model(particles, step_size, steps))
     return Plan(particles, step_size, steps, expected, model, "")
