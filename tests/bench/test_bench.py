@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.bench import BENCHMARKS, measure, peers
+from spos.bench import BENCHMARKS, measure, peers, tables
 from spos.bench.cases import CASES, steps_of
 from spos.bench.command import scaling_figure
 from spos.cli import main
@@ -67,3 +68,19 @@ def test_the_figure_names_everyone():
     rows = [{"M": m, "ms": m * k, "who": w} for w, k in (("ours", 1), ("x", 9)) for m in (10, 100)]
     texts = {text.get_text() for text in scaling_figure(rows).axes[0].texts}
     assert texts == {"ours", "x"}
+
+
+HERE = Path(__file__).parents[2]
+
+
+def test_the_pages_say_what_the_file_says():
+    content = json.loads((HERE / "benchmarks" / "bench.json").read_text())
+    assert (HERE / "benchmarks" / "README.md").read_text() == tables.page(content)
+    assert tables.peer_table(content["rows"]) in (HERE / "README.md").read_text()
+
+
+def test_the_committed_numbers_are_of_a_full_run_with_every_list():
+    content = json.loads((HERE / "benchmarks" / "bench.json").read_text())
+    assert not content["machine"]["quick"]
+    assert all(content[name] for name in BENCHMARKS)
+    assert {row["peer"] for row in content["rows"]} == set(peers.PEERS)

@@ -10,6 +10,7 @@
 * `scaling`   cost against the number of particles, for the figure
 """
 
+import contextlib
 import itertools
 import json
 from collections.abc import Callable, Iterator
@@ -51,38 +52,44 @@ def start(count: int, dim: int) -> jax.Array:
     return jax.random.normal(jax.random.key(0), (count, dim))
 
 
+_PAIR = """
+import json
+from spos.bench.cases import pair
+print(json.dumps(pair({count}, {dim}, {peer!r}, {rounds})))
+"""
+
+
 def rows(quick: bool) -> Iterator[Row]:
-    """The peers report nothing, so our report is dropped here too; `ours_reporting_ms` has it."""
+    """Each peer meets us in a process of its own. Sharing one would not do: memory that another
+    library has once used makes BlackJAX much faster at 100×1000, since large arrays no longer come
+    fresh from the system, and threads of NumPy and PyTorch linger in busy loops."""
     for count, dim in QUICK_SIZES if quick else SIZES:
-        theta = start(count, dim)
-        sampler = spos.svgd(others.standard_normal, others.STEP_SIZE)
-        works = {
-            "ours": steps_of(sampler, theta, reporting=False),
-            "reporting": steps_of(sampler, theta),
-        }
-        skipped = {}
-        for name, peer in others.PEERS.items():
-            try:
-                works[name] = peer(theta)
-            except others.Skip as reason:
-                skipped[name] = str(reason)
-        times = best_times(works, rounds=2 if quick else 5)
-        for name in others.PEERS:
-            row: Row = {
-                "case": f"{count}x{dim}",
-                "M": count,
-                "d": dim,
-                "peer": name,
-                "ours_ms": 1e3 * times["ours"],
-                "ours_reporting_ms": 1e3 * times["reporting"],
-                "peer_ms": None,
-                "ratio": None,
-            }
-            if name in skipped:
-                yield row | {"skipped": skipped[name]}
-            else:
-                ratio = times[name] / times["ours"]
-                yield row | {"peer_ms": 1e3 * times[name], "ratio": ratio}
+        for peer in others.PEERS:
+            code = _PAIR.format(count=count, dim=dim, peer=peer, rounds=2 if quick else 5)
+            yield json.loads(in_fresh_process(code))
+
+
+def pair(count: int, dim: int, peer: str, rounds: int) -> Row:
+    """The peers report nothing, so our report is dropped here too; `ours_reporting_ms` has it."""
+    theta = start(count, dim)
+    sampler = spos.svgd(others.standard_normal, others.STEP_SIZE)
+    works = {
+        "ours": steps_of(sampler, theta, reporting=False),
+        "reporting": steps_of(sampler, theta),
+    }
+    row: Row = {"case": f"{count}x{dim}", "M": count, "d": dim, "peer": peer}
+    try:
+        works[peer] = others.PEERS[peer](theta)
+    except others.Skip as reason:
+        row["skipped"] = str(reason)
+    times = best_times(works, rounds=rounds)
+    theirs = times.get(peer)
+    return row | {
+        "ours_ms": 1e3 * times["ours"],
+        "ours_reporting_ms": 1e3 * times["reporting"],
+        "peer_ms": None if theirs is None else 1e3 * theirs,
+        "ratio": None if theirs is None else theirs / times["ours"],
+    }
 
 
 def noise(quick: bool) -> Iterator[Row]:
@@ -110,7 +117,7 @@ def noise(quick: bool) -> Iterator[Row]:
 
 def limits(quick: bool) -> Iterator[Row]:
     """Two matrix products, M² exponentials and M·d normals: no step can do without them."""
-    for count, dim in ((500, 50),) if quick else ((1000, 1000), (2000, 2)):
+    for count, dim in ((500, 50),) if quick else ((20, 753), (100, 1000), (1000, 1000), (2000, 2)):
         theta, square = start(count, dim), start(count, count)
 
         def normals(carry: Any) -> Any:
@@ -226,21 +233,27 @@ print(json.dumps(network_rates({rounds})))
 
 def network(quick: bool) -> Iterator[Row]:
     """On one host device both cores share each product; on two, each has networks of its own."""
+    shape = "-".join(str(width) for width in NETWORK)
     for devices in (1, 2):
         code = _NETWORK.format(devices=devices, rounds=1 if quick else 6)
-        row = json.loads(in_fresh_process(code))
-        shape = "-".join(str(width) for width in NETWORK)
-        yield {"case": f"{NETWORKS} x {shape}, batch {NETWORK_BATCH}", "devices": devices} | row
+        for row in json.loads(in_fresh_process(code)):
+            yield {"case": f"{NETWORKS} x {shape}, batch {NETWORK_BATCH}"} | row
 
 
-def network_rates(rounds: int) -> Row:
+def network_rates(rounds: int) -> list[Row]:
     """Gradients of all networks, a fresh minibatch each, against a product of square matrices."""
     posterior, theta = networks()
     data = posterior.data
     target: Any = posterior
-    if len(jax.devices()) > 1:
+    works = {}
+    count = len(jax.devices())
+    if count > 1:
         devices = mesh.particle_mesh()
         target, theta = mesh.on(posterior, devices), mesh.spread(theta, devices)
+    else:
+        with contextlib.suppress(others.Skip):
+            batch = posterior.draw(run_key(0), 0, data)
+            works["torch"] = others.torch_gradient(theta, batch.examples)
 
     def gradient(carry: Any) -> Any:
         step, theta, _ = carry
@@ -248,28 +261,24 @@ def network_rates(rounds: int) -> Row:
         return step + 1, theta, target.score(theta, batch)
 
     square = start(2048, 2048) / 2048**0.5
-    zero = jnp.zeros((), jnp.int32)
-    batch = posterior.draw(run_key(0), 0, data)
-    works = {
-        "gemm": repeated(lambda x: x @ square, square),
-        "gradient": repeated(gradient, (zero, theta, theta)),
-        "draw": repeated(
-            lambda c: (c[0] + 1, target.draw(jax.random.fold_in(run_key(0), c[0]), c[0], data)),
-            (zero, batch),
-        ),
-    }
+    works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), theta, theta))
+    works["gemm"] = repeated(lambda x: x @ square, square)
     times = best_times(works, rounds=rounds)
     weights = [a * b for a, b in itertools.pairwise(NETWORK)]
     # forward, weight gradients, and input gradients of all layers but the first
     flops = 2 * NETWORKS * NETWORK_BATCH * (3 * sum(weights) - weights[0])
-    gemm, gradient_rate = 2 * 2048**3 / times["gemm"], flops / times["gradient"]
-    return {
-        "gradient_ms": 1e3 * times["gradient"],
-        "draw_ms": 1e3 * times["draw"],
-        "gradient_gflops": gradient_rate / 1e9,
-        "gemm_gflops": gemm / 1e9,
-        "ratio": gradient_rate / gemm,
-    }
+    gemm = 2 * 2048**3 / times.pop("gemm")
+    return [
+        {
+            "who": who,
+            "devices": count,
+            "gradient_ms": 1e3 * seconds,
+            "gradient_gflops": flops / seconds / 1e9,
+            "gemm_gflops": gemm / 1e9,
+            "ratio": flops / seconds / gemm,
+        }
+        for who, seconds in times.items()
+    ]
 
 
 _STARTUP = """

@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from spos.bench import tables
 from spos.bench.cases import CASES, Row
 from spos.report import figures, write_whole
 from spos.result import versions
@@ -28,6 +29,7 @@ def perform(out: Path, only: str | None, quick: bool) -> Path:
             content[name].append(row)
             print("  " + line(row), flush=True)
         write_whole(path, (json.dumps(content, indent=1) + "\n").encode())
+    write_whole(out / "README.md", tables.page(content).encode())
     if content.get("scaling"):
         figures.save(scaling_figure(content["scaling"]), out / "scaling.png")
     return path
@@ -73,6 +75,7 @@ def scaling_figure(rows: list[Row]) -> Any:
                 textcoords="offset points",
                 color=tint,
                 va="center",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
                 fontweight="bold" if ours else "normal",
             )
         axes.set(xlabel="particles", ylabel="milliseconds a step")

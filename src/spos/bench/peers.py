@@ -104,6 +104,32 @@ def numpy(particles: jax.Array) -> Work:
     return work
 
 
+def torch_gradient(theta: dict[str, jax.Array], data: tuple[jax.Array, jax.Array]) -> Work:
+    """The gradient of many networks on one minibatch, their products batched by PyTorch."""
+    try:
+        import torch
+    except ImportError as error:
+        raise Skip("torch is not installed") from error
+    x, label = (torch.tensor(np.asarray(part)) for part in data)
+    weights = [torch.tensor(np.asarray(leaf), requires_grad=True) for leaf in theta.values()]
+    copies = len(weights[0])
+    labels = label.long().expand(copies, -1)
+
+    def work(steps: int) -> None:
+        for _ in range(steps):
+            hidden = x.expand(copies, -1, -1)
+            for n in range(0, len(weights), 2):
+                hidden = torch.relu(hidden) if n else hidden
+                hidden = torch.baddbmm(weights[n + 1][:, None], hidden, weights[n])
+            fit = -torch.nn.functional.cross_entropy(
+                hidden.flatten(0, 1), labels.flatten(), reduction="sum"
+            )
+            prior = -0.5 * sum((w * w).sum() for w in weights)
+            torch.autograd.grad(10.0 * fit + prior, weights)
+
+    return work
+
+
 PEERS: dict[str, Callable[[jax.Array], Work]] = {
     "blackjax": blackjax,
     "numpyro": numpyro,

@@ -1,0 +1,122 @@
+"""The numbers of `bench.json` as Markdown, so that no page repeats one by hand."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def peer_table(rows: Sequence[Row]) -> str:
+    """How many times as long a step takes elsewhere."""
+    peers = list(dict.fromkeys(row["peer"] for row in rows))
+    body = []
+    for case in dict.fromkeys(row["case"] for row in rows):
+        mine = {row["peer"]: row for row in rows if row["case"] == case}
+        first = mine[peers[0]]
+        cells = [_times(mine[peer]["ratio"]) for peer in peers]
+        size = f"{first['M']} × {first['d']}"
+        best = min(row["ours_ms"] for row in mine.values())
+        body.append([size, f"{best:.3g}", *cells])
+    return _table(["particles × dimensions", "spos, ms a step", *peers], body)
+
+
+def page(content: dict[str, Any]) -> str:
+    """All lists of the file, for `benchmarks/README.md`."""
+    machine = content["machine"]
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    parts = [
+        "# Benchmarks",
+        "Written by `spos bench` from `bench.json`. Every figure is a ratio of times taken in turn "
+        "in one run: warm, the best of several, float32.",
+        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}; {versions}.",
+    ]
+    for name, (heading, about, table) in SECTIONS.items():
+        if content.get(name):
+            parts += [f"## {heading}", about, table(content[name])]
+    if content.get("scaling"):
+        parts += ["![Cost of a step against the number of particles](scaling.png)"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(*columns: str) -> Callable[[Sequence[Row]], str]:
+    """A table of these fields, in this order."""
+
+    def table(rows: Sequence[Row]) -> str:
+        cells = [[_cell(row.get(column)) for column in columns] for row in rows]
+        return _table([column.replace("_", " ") for column in columns], cells)
+
+    return table
+
+
+def _limits(rows: Sequence[Row]) -> str:
+    parts = list(rows[0]["parts_ms"])
+    cells = [
+        [row["case"], *map(_cell, (row["step_ms"], *row["parts_ms"].values(), row["ratio"]))]
+        for row in rows
+    ]
+    return _table(["case", "step, ms", *parts, "step / sum of parts"], cells)
+
+
+SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
+    "rows": (
+        "Against other libraries",
+        "One SVGD step on a standard normal, the median bandwidth recomputed in every step. The "
+        "other columns say how many times as long the same step takes there; each library is "
+        "timed in turn with spos in a process of their own. (BlackJAX gains much at 100 × 1000 "
+        "where another library has used much memory before in the same process: its large "
+        "temporary arrays then no longer come fresh from the system.)",
+        peer_table,
+    ),
+    "noise": (
+        "What the noise costs",
+        "One SPOS step over one SVGD step, with all that `spos.sample` reports. The networks are "
+        "20 of 784-400-400-10 on a batch of 100.",
+        _plain("case", "svgd_ms", "spos_ms", "ratio"),
+    ),
+    "limits": (
+        "How near to the machine",
+        "One SPOS step over its unavoidable parts, timed alone: two matrix products, M² "
+        "exponentials and M·d normals. For the smallest clouds the two products alone are about "
+        "half of a step of SVGD, which bounds what any library can gain there.",
+        _limits,
+    ),
+    "memory": (
+        "Very many particles",
+        "One exact step, tiled: growth of the peak memory and time for one pair of particles.",
+        _plain("case", "step_s", "peak_growth_mb", "ns_per_pair"),
+    ),
+    "groups": (
+        "Random groups",
+        "One exact step over one in which particles interact within random groups.",
+        _plain("case", "group_size", "exact_ms", "groups_ms", "ratio"),
+    ),
+    "network": (
+        "Gradients of networks",
+        "Of 20 networks 784-400-400-10 on one shared minibatch of 100, against a product of 2048 × "
+        "2048 matrices in the same run. On one device both cores share each product; on two host "
+        "devices each has networks of its own. PyTorch takes the networks as one batched product.",
+        _plain("who", "devices", "gradient_ms", "gradient_gflops", "gemm_gflops", "ratio"),
+    ),
+    "startup": (
+        "Getting started",
+        "Seconds to import, and for the first `spos.sample` (1000 steps, compilation included).",
+        _plain("import_jax_s", "import_spos_adds_s", "first_sample_s"),
+    ),
+}
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    rule = ["---", *["---:"] * (len(headings) - 1)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (headings, rule, *rows))
+
+
+def _times(ratio: float | None) -> str:
+    if ratio is None:
+        return "–"
+    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
