@@ -13,7 +13,7 @@ from spos.report import figures, record
 RUNNABLE = paper.available()
 FIELDS = {
     *("format", "experiment", "title", "about", "command", "quick", "seed", "seconds"),
-    *("settings", "versions", "claims", "table", "figures", "numbers"),
+    *("settings", "versions", "claims", "table", "figures", "numbers", "cpu_seconds"),
 }
 
 
@@ -42,6 +42,7 @@ def test_an_experiment_leaves_a_complete_record_and_its_figures(name, ran):
     assert (found["format"], found["experiment"], found["seed"]) == (1, name, 3)
     assert found["quick"] is True
     assert found["seconds"] > 0
+    assert found["cpu_seconds"] > 0
     assert found["command"] == f"spos paper {name} --quick --out {folder.parent} --seed 3"
     assert {"spos", "jax", "numpy", "python"} <= set(found["versions"])
     assert found["settings"]

@@ -64,6 +64,13 @@ def test_the_distance_of_two_gaussians_is_known():
     assert abs(wider.mean - 0.1 * math.sqrt(2 / math.pi)) < 4 * wider.se + 1e-3
 
 
+def test_an_even_law_keeps_its_width_and_loses_its_mean():
+    even = normal_law(0.3, 0.5, 1000, 0).even()
+    assert even.rows.mean() == pytest.approx(0.0, abs=1e-12)
+    truth = theory.Law.exact(theory.DENSITIES["Gaussian"])
+    assert theory.distance(even, truth).mean < 0.01
+
+
 def test_the_distance_of_one_law_from_itself_is_the_floor_and_not_clear():
     truth = theory.Law.exact(theory.DENSITIES["Gaussian"])
     found = [theory.distance(normal_law(0.0, 0.5, 1000, n), truth) for n in range(20)]

@@ -75,6 +75,13 @@ def test_a_step_that_costs_nothing_is_the_largest_tried():
     assert chosen.step_size == max(STEPS)
 
 
+def test_no_parameter_is_negative_even_where_that_would_fit_better():
+    chosen = theory.plan(1000, made(lambda m, h, t: model(m, h, t, e=-0.2)))
+    assert chosen.model.e == 0
+    assert math.isnan(chosen.model.se["e"])
+    assert chosen.step_size == max(STEPS)
+
+
 def test_a_step_that_diverged_is_not_recommended():
     def error(m, h, t):
         return math.inf if h == 0.2 and m == 5 else model(m, h, t, e=0.0)

@@ -76,8 +76,8 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
     "limits": (
         "How near to the machine",
         "One SPOS step over its unavoidable parts, timed alone: two matrix products, M² "
-        "exponentials and M·d normals. For the smallest clouds the two products alone are about "
-        "half of a step of SVGD, which bounds what any library can gain there.",
+        "exponentials and M·d normals. For the smallest clouds the two products alone are more "
+        "than half of a step of SVGD, which bounds what any library can gain there.",
         _limits,
     ),
     "memory": (

@@ -25,8 +25,10 @@ from spos import checks
 def wasserstein_1d(a: Any, b: Any) -> jax.Array:
     """The exact W1 of two samples of numbers; it can be compiled and differentiated."""
     a, b = _sample("a", a, 1), _sample("b", b, 1)
-    if a.shape == b.shape:  # the sorted samples are matched one by one
-        return jnp.mean(jnp.abs(jnp.sort(a) - jnp.sort(b)))
+    if len(a) > len(b):
+        a, b = b, a
+    if len(b) % len(a) == 0:  # in sorted order, each point of a is matched with as many of b
+        return jnp.mean(jnp.abs(jnp.repeat(jnp.sort(a), len(b) // len(a)) - jnp.sort(b)))
     places = jnp.sort(jnp.concatenate([a, b]))
     below_a = jnp.searchsorted(jnp.sort(a), places[:-1], side="right") / len(a)
     below_b = jnp.searchsorted(jnp.sort(b), places[:-1], side="right") / len(b)

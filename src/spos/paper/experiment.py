@@ -89,7 +89,7 @@ def perform(name: str, out: Path, seed: int = 0, quick: bool = False) -> Record:
     prepare(folder)
     settings = module.Settings().quick() if quick else module.Settings()
     bar = Bar(name)
-    began = time.monotonic()
+    began, busy = time.monotonic(), time.process_time()
     with bar:
         found: Findings = module.run(settings, seed, bar.tick)
     made = Record(
@@ -106,6 +106,7 @@ def perform(name: str, out: Path, seed: int = 0, quick: bool = False) -> Record:
         table=found.table,
         figures=(),
         numbers=found.numbers,
+        cpu_seconds=round(time.process_time() - busy, 1),
     )
     with figures.style():
         drawings: list[Drawing] = module.draw(made)
@@ -188,7 +189,8 @@ def summary(made: Record, folder: Path) -> str:
     for claim in made.claims:
         lines += [f"  {claim.claim}", f"    measured: {claim.measured}", f"    → {claim.verdict}"]
     files = ", ".join(figure.file for figure in made.figures)
-    lines.append(f"\n{made.seconds:.0f} s. {folder / record.FILE}, beside {files}.")
+    busy = f" ({made.cpu_seconds:.0f} s of processor time)" if made.cpu_seconds else ""
+    lines.append(f"\n{made.seconds:.0f} s{busy}. {folder / record.FILE}, beside {files}.")
     return "\n".join(lines)
 
 

@@ -29,7 +29,9 @@ class Command:
 
     def html(self) -> str:
         versions = ", ".join(f"{name} {number}" for name, number in self.made.versions.items())
-        note = f"Took {self.made.seconds:.0f} s; {versions}."
+        busy = self.made.cpu_seconds
+        cores = f" ({busy:.0f} s of processor time)" if busy else ""
+        note = f"Took {self.made.seconds:.0f} s{cores}; {versions}."
         return (
             f'<pre id="{_anchor(self.made)}" style="overflow-x:auto;padding:.6rem .8rem;'
             'border:1px solid var(--line);border-radius:6px"><code>'

@@ -94,6 +94,9 @@ class Record:
     table: Table
     figures: Sequence[Illustration]
     numbers: Mapping[str, Any]
+    cpu_seconds: float | None = (
+        None  # of all cores; unlike `seconds`, other programs hardly touch it
+    )
 
 
 def write(path: Path, record: Record) -> None:
