@@ -788,7 +788,8 @@ def steps_claims(curves: list[dict[str, Any]], by_size: Mapping[str, Any], setti
             f"{curves[0]['steps'][middle]} and {curves[0]['steps'][last]}: "
             + "; ".join(f"{name(c)}: {at(c, middle)} and {at(c, last)}" for c in falling)
             + f". With the largest h0 that the bound allows, time has then come to "
-            f"{_harmonic(falling[0]):.2g}, and most of the start is still there.",
+            f"{_harmonic(falling[0]):.2g}, and {falling[0]['w1'][-1] / settings.shift:.0%} of the "
+            "distance at the start is left.",
             verdict=verdict({name(c): not at(c, last).above(at(c, middle)) for c in falling}),
             rule="Seen for h0 when the second is not above the first by two standard errors.",
         ),
@@ -854,7 +855,7 @@ def plan_claims(found: Mapping[str, Any]) -> list[Claim]:
             + ".",
             verdict=verdict(inside),
             rule="Seen for a target when the error at the smallest and at the largest M exceeds "
-            "that at the best by two standard errors.",
+            "that at the best by two standard errors. The largest M leaves T = 4 steps or so.",
         ),
         Claim(
             claim="The bound's three terms, fitted to short runs on one target, choose well on "
