@@ -144,6 +144,8 @@ def test_an_interrupt_keeps_what_there_is(sampler, tmp_path):
 
 def test_ctrl_c_ends_a_real_process_in_order():
     program = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 import jax.numpy as jnp, spos
 sampler = spos.svgd(lambda t: -0.5 * jnp.sum(t**2), 0.1, kernel=spos.rbf(1.0))
 result = spos.sample(sampler, jnp.ones((3, 2)), 10**9, progress=False,

@@ -255,11 +255,21 @@ def draw(record: Record) -> list[Drawing]:
     bars = 2 * np.asarray(found["probe se"])
     probed.errorbar(eta2, found["probe error"], bars, color=drawing.NOTE, ls="--", **MARKS)
     probed.set_title("SVGD's error against η²", fontsize=11)
-    probed.set_ylim(bottom=0)
+    probed.set_ylim(0, 1.15 * max(svgd["error"] + found["probe error"]))
+    probed.set_xlim(0, 1.25 * eta2.max())
     key = (("M varies with η²", COLOURS["svgd"]), (f"M = {probe_size} for every η²", drawing.NOTE))
     for row, (text, tint) in enumerate(key):
-        place = (0.98, 0.95 - 0.12 * row)
-        probed.text(*place, text, transform=probed.transAxes, ha="right", va="top", color=tint)
+        place = (0.98, 0.16 - 0.11 * row)
+        probed.text(*place, text, transform=probed.transAxes, ha="right", color=tint)
+    for n in {0, int(np.argmin(svgd["error"])), len(sizes) - 1}:
+        probed.annotate(
+            f"M = {sizes[n]}",
+            (eta2[n], svgd["error"][n]),
+            xytext=(6, 4),
+            textcoords="offset points",
+            fontsize=9,
+            color=COLOURS["svgd"],
+        )
     probed.grid(color=drawing.GRID, linewidth=0.6)
     probed.set_xlabel("bandwidth η²")
     for axes in (left, right, widths):

@@ -174,7 +174,7 @@ def claims(off: Mapping[tuple[str, str, int], Estimate], settings: Settings) -> 
             if off[name, "SPOS", count].above(off[name, other, count])
         ]
         return Claim(
-            claim=f"SPOS matches these densities better than {other}.",
+            claim=f"After as many steps, SPOS matches these densities better than {other}.",
             measured=f"Distance of SPOS and of {other}: "
             + "; ".join(
                 f"{name} with {count}: {off[name, 'SPOS', count]} and {off[name, other, count]}"
@@ -208,7 +208,7 @@ def _grid(record: Record, count: int) -> Drawing:
         f"{count} particles on densities in the plane",
         "the number is the sliced W1 distance to exact draws, "
         + ("and in the first row its value for\n" if many else "averaged over repeats;\n")
-        + (f"{count} exact draws; shading: density of particles" if many else "shading: density"),
+        + (f"{count} exact draws" if many else "shading: the true density"),
         rows=len(rows),
         columns=len(names),
         sharex=True,
@@ -228,8 +228,8 @@ def _grid(record: Record, count: int) -> Drawing:
             points = np.asarray(each["points"]).reshape(-1, 2)
             size = 1.2 if many else 7.0
             axes.scatter(*points.T, s=size, color=tint, alpha=0.5 if many else 0.9, linewidths=0)
-            axes.text(0.97, 0.03, f"{each['distance']:.2f}", transform=axes.transAxes, ha="right",
-                      va="bottom", fontsize=10, color=tint, weight="bold")  # fmt: skip
+            axes.text(0.97, 0.97, f"{each['distance']:.2f}", transform=axes.transAxes, ha="right",
+                      va="top", fontsize=10, color=tint, weight="bold")  # fmt: skip
             axes.set(xlim=(-4.4, 4.4), ylim=(-4.4, 4.4), xticks=[], yticks=[], aspect="equal")
             for spine in axes.spines.values():
                 spine.set(visible=True, color=drawing.GRID)
