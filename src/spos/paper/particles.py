@@ -261,11 +261,12 @@ def draw(record: Record) -> list[Drawing]:
     for row, (text, tint) in enumerate(key):
         place = (0.98, 0.16 - 0.11 * row)
         probed.text(*place, text, transform=probed.transAxes, ha="right", color=tint)
-    for n in {0, int(np.argmin(svgd["error"])), len(sizes) - 1}:
+    best = int(np.argmin(svgd["error"]))
+    for n in {0, best, len(sizes) - 1}:
         probed.annotate(
             f"M = {sizes[n]}",
             (eta2[n], svgd["error"][n]),
-            xytext=(6, 4),
+            xytext=(-14, -14) if n == best else (6, 4),
             textcoords="offset points",
             fontsize=9,
             color=COLOURS["svgd"],
