@@ -2,5 +2,5 @@
 
 BENCHMARKS = (
     *("rows", "noise", "limits", "memory"),
-    *("groups", "network", "random", "startup", "scaling"),
+    *("groups", "network", "startup", "scaling"),
 )

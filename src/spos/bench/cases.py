@@ -6,7 +6,6 @@
 * `memory`    exact tiled steps of very many particles: peak memory and time a pair
 * `groups`    the random-batch interaction against the exact one
 * `network`   the gradient of many networks against a plain matrix product
-* `random`    normals and minibatches
 * `startup`   importing, and the first call
 * `scaling`   cost against the number of particles, for the figure
 """
@@ -282,38 +281,6 @@ def network_rates(rounds: int) -> list[Row]:
     ]
 
 
-def random(quick: bool) -> Iterator[Row]:
-    """A million normals from each generator, and a minibatch of images."""
-    shape = (100 if quick else 1000, 1000)
-
-    def normals(draw: Callable[[jax.Array], jax.Array], implementation: str) -> Work:
-        key = jax.random.key(0, impl=implementation)
-        start = jnp.zeros((), jnp.int32), jnp.zeros(shape)
-        return repeated(lambda c: (c[0] + 1, draw(jax.random.fold_in(key, c[0]))), start)
-
-    posterior, _ = networks()
-    batch = posterior.draw(run_key(0), 0, posterior.data)
-
-    def minibatch(carry: Any) -> Any:
-        key = jax.random.fold_in(run_key(0), carry[0])
-        return carry[0] + 1, posterior.draw(key, carry[0], carry[2]), carry[2]
-
-    def from_jax(key: jax.Array) -> jax.Array:
-        return jax.random.normal(key, shape)
-
-    size = f"{shape[0]}x{shape[1]} normals"
-    works = {
-        (size, "spos"): normals(lambda key: normal_matrix(key, shape, jnp.float32), "threefry2x32"),
-        (size, "jax, threefry"): normals(from_jax, "threefry2x32"),
-        (size, "jax, rbg"): normals(from_jax, "rbg"),
-        (f"minibatch {NETWORK_BATCH}x{NETWORK[0]}", "spos"): repeated(
-            minibatch, (jnp.zeros((), jnp.int32), batch, posterior.data)
-        ),
-    }
-    for (case, who), seconds in best_times(works, rounds=2 if quick else 5).items():
-        yield {"case": case, "who": who, "ms": 1e3 * seconds}
-
-
 _STARTUP = """
 import time
 began = time.perf_counter()
@@ -364,7 +331,7 @@ def scaling(quick: bool) -> Iterator[Row]:
 CASES: dict[str, Callable[[bool], Iterator[Row]]] = dict(
     zip(
         BENCHMARKS,
-        (rows, noise, limits, memory, groups, network, random, startup, scaling),
+        (rows, noise, limits, memory, groups, network, startup, scaling),
         strict=True,
     )
 )

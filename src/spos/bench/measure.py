@@ -8,18 +8,16 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Hashable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
 
 import jax
 
-Name = TypeVar("Name", bound=Hashable)
 Work = Callable[[int], object]  # do so many steps and wait for the end
 
 
 def best_times(
-    works: Mapping[Name, Work], *, rounds: int = 5, seconds: float = 0.3
-) -> dict[Name, float]:
+    works: Mapping[str, Work], *, rounds: int = 5, seconds: float = 0.3
+) -> dict[str, float]:
     """Seconds a step of each piece of work, the best of `rounds`, taken in turn."""
     counts = {}
     for name, work in works.items():

@@ -97,12 +97,6 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
         "devices each has networks of its own. PyTorch takes the networks as one batched product.",
         _plain("who", "devices", "gradient_ms", "gradient_gflops", "gemm_gflops", "ratio"),
     ),
-    "random": (
-        "Random numbers",
-        "Normals from the library's generator and from JAX's, and drawing a minibatch without "
-        "replacement.",
-        _plain("case", "who", "ms"),
-    ),
     "startup": (
         "Getting started",
         "Seconds to import, and for the first `spos.sample` (1000 steps, compilation included).",

@@ -4,10 +4,10 @@
 
     error(k) = average over repeats of | (1/M) Σ_i θ_i(k)² - E[θ² | x] |
 
-Every repeat draws its own θ, data, start from N(0, 1) and minibatches; all methods and sizes share
-θ, data and minibatches. The posterior is 1001 times sharper than the prior, so that an Euler step
-is stable only up to h = 2/((N + 1)(1/β + 1)), about 0.002/(1/β + 1); the step here is a fixed share
-of that. The paper asks for the setting of its Gaussian experiment, whose h = 0.03 is tried as well.
+Every repeat draws its own θ, data, start from N(0, 1) and minibatches. The posterior is 1001 times
+sharper than the prior, so that an Euler step is stable only up to h = 2/((N + 1)(1/β + 1)), about
+0.002/(1/β + 1); the step here is a fixed share of that. The paper asks for the setting of its
+Gaussian experiment, whose h = 0.03 is tried as well.
 
     spos paper posterior
     spos paper posterior --quick
@@ -99,8 +99,7 @@ def errors_of(
     def all_repeats(keys: jax.Array, betas: jax.Array) -> jax.Array:
         return jax.lax.map(lambda key: jax.vmap(one, (None, 0))(key, betas), keys)
 
-    # a repeat has the same θ and the same data for every size and method, so that they can be paired
-    keys = jax.random.split(jax.random.key(seed), settings.repeats)
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), count), settings.repeats)
     betas = jnp.asarray(settings.betas)
     return np.asarray(compiled(all_repeats, settings.hasty)(keys, betas), np.float64)
 
@@ -179,9 +178,10 @@ def claims(errors: Errors, diverged: dict[str, float], settings: Settings) -> li
             half[m] = int(np.argmax(mean < 0.5 * mean[0])) if (mean < 0.5 * mean[0]).any() else -1
         halves[name] = half
         at = half[few]
+        slower[name] = at >= 0 and Estimate.of(series[many][:, at]).above(
+            Estimate.of(series[few][:, at])
+        )
         zero = Estimate(0.0, 0.0)
-        gap = Estimate.of(series[many][:, at] - series[few][:, at])  # of the same repeats
-        slower[name] = at >= 0 and gap.above(zero)
         grows[name] = [
             m
             for m in settings.particles
@@ -196,8 +196,7 @@ def claims(errors: Errors, diverged: dict[str, float], settings: Settings) -> li
             + ".",
             verdict=verdict(slower, "run as "),
             rule=f"Seen for a method when, at the iteration where the error of M = {few} has "
-            f"halved, that of M = {many} is larger by more than two standard errors of the paired "
-            "difference.",
+            f"halved, that of M = {many} is larger by more than two standard errors.",
         ),
         Claim(
             claim="After very many iterations the error grows again.",
