@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from spos import checks
 from spos.geometry import expected_particle_distance, norm
 from spos.noise import normal_matrix
-from spos.score import check_target
+from spos.score import check_target, estimator_of
 from spos.types import Info, Particles, PyTree, Sampler, Schedule, State, Target
 
 # (key, state, scores) -> (drift, bandwidth)
@@ -111,16 +111,18 @@ def build_sampler(
     target: Target, drift: Drift, move: Move, step_size: Schedule, settings: Mapping[str, Any]
 ) -> Sampler:
     """The sampler that scores, drifts and moves."""
+    estimator = estimator_of(target)
 
     def init(particles: Particles) -> State:
         particles = checks.particles(particles)
         check_target(target, particles)
         unknown = jnp.full((), jnp.nan, jnp.result_type(*jax.tree.leaves(particles)))
-        return State(particles, jnp.zeros((), jnp.int32), unknown, move.init(particles))
+        start = jnp.zeros((), jnp.int32)
+        return State(particles, start, unknown, move.init(particles), estimator.init(particles))
 
     def step(key: jax.Array, state: State, batch: PyTree = None) -> tuple[State, Info]:
         h = jnp.asarray(step_size(state.step), jnp.result_type(float))
-        scores = target.score(state.particles, batch)
+        scores, recalled = estimator.apply(state.score_memory, state.particles, batch)
         direction, bandwidth = drift(jax.random.fold_in(key, 1), state, scores)
         bandwidth = jnp.asarray(bandwidth, state.bandwidth.dtype)
         particles, memory = move.apply(key, h, state.particles, direction, state.memory)
@@ -131,7 +133,7 @@ def build_sampler(
             score_norm=norm(scores),
             epd=expected_particle_distance(state.particles),
         )
-        return State(particles, state.step + 1, bandwidth, memory), info
+        return State(particles, state.step + 1, bandwidth, memory, recalled), info
 
     about = {**settings, "target": getattr(target, "settings", None)}
     return Sampler(init, step, target, about)

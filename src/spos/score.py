@@ -13,7 +13,7 @@ from typing import Any
 import jax
 
 from spos import checks
-from spos.types import Particles, PyTree, Target
+from spos.types import Estimator, Particles, PyTree, Target
 
 TURN = 2**19  # multiplications: entries of weight matrices times rows of the batch
 
@@ -48,6 +48,15 @@ def score_particles(log_prob: Any, particles: Particles, batch: PyTree) -> Parti
 def as_target(target: Any) -> Target:
     """A log-density becomes a target; a target stays what it is."""
     return target if isinstance(target, Target) else LogDensity(target)
+
+
+def estimator_of(target: Target) -> Estimator:
+    """The target's own way to estimate its scores, or the plain one, which remembers nothing."""
+    plain = Estimator(
+        lambda particles: (),
+        lambda memory, particles, batch: (target.score(particles, batch), memory),
+    )
+    return getattr(target, "estimator", plain)
 
 
 def check_target(target: Target, particles: Particles) -> None:

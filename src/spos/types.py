@@ -45,6 +45,15 @@ class Target(Protocol):
         """The minibatch of a step, one for all particles."""
 
 
+class Estimator(NamedTuple):
+    """Scores that remember: a target whose scores of one step build on those of earlier steps has
+    one as its attribute `estimator`."""
+
+    init: Callable[[Particles], PyTree]
+    apply: Callable[[PyTree, Particles, PyTree], tuple[Particles, PyTree]]
+    # (memory, particles, batch) -> (scores, memory)
+
+
 class State(NamedTuple):
     """All that one step hands to the next."""
 
@@ -52,6 +61,7 @@ class State(NamedTuple):
     step: jax.Array
     bandwidth: jax.Array  # η² of the last step; nan before the first and without a kernel
     memory: PyTree  # of the preconditioner or the optimizer; empty without one
+    score_memory: PyTree = ()  # of the target's estimator; empty without one
 
 
 class Info(NamedTuple):
