@@ -5,7 +5,10 @@ import jax
 import numpy as np
 import pytest
 
-from spos.paper import experiment, theory
+from spos.paper import experiment
+from spos.paper.theory import Settings, laws
+from spos.paper.theory.claims import particle_claims, steps_claims
+from spos.paper.theory.densities import DENSITIES
 from spos.report import record
 
 
@@ -50,16 +53,16 @@ def test_a_bound_is_given_or_its_failed_condition(made):
 
 def normal_law(mean, deviation, repeats, seed):
     draws = np.random.default_rng(seed).normal(mean, deviation, (repeats, 20))
-    return theory.Law.of(draws)
+    return laws.Law.of(draws)
 
 
 def test_the_distance_of_two_gaussians_is_known():
-    truth = theory.Law.exact(theory.DENSITIES["Gaussian"])
-    shifted = [theory.distance(normal_law(0.3, 0.5, 1000, n), truth) for n in range(20)]
+    truth = laws.Law.exact(DENSITIES["Gaussian"])
+    shifted = [laws.distance(normal_law(0.3, 0.5, 1000, n), truth) for n in range(20)]
     exact = 0.5 / math.sqrt(20_000)
     assert np.mean([d.mean for d in shifted]) == pytest.approx(0.3, abs=4 * exact / math.sqrt(20))
     assert np.mean([d.se for d in shifted]) == pytest.approx(exact, rel=0.25)
-    wider = theory.distance(normal_law(0.0, 0.6, 5000, 1), truth)
+    wider = laws.distance(normal_law(0.0, 0.6, 5000, 1), truth)
     # W1 of two centred Gaussians is E|z| times the difference of their deviations
     assert abs(wider.mean - 0.1 * math.sqrt(2 / math.pi)) < 4 * wider.se + 1e-3
 
@@ -67,13 +70,13 @@ def test_the_distance_of_two_gaussians_is_known():
 def test_an_even_law_keeps_its_width_and_loses_its_mean():
     even = normal_law(0.3, 0.5, 1000, 0).even()
     assert even.rows.mean() == pytest.approx(0.0, abs=1e-12)
-    truth = theory.Law.exact(theory.DENSITIES["Gaussian"])
-    assert theory.distance(even, truth).mean < 0.01
+    truth = laws.Law.exact(DENSITIES["Gaussian"])
+    assert laws.distance(even, truth).mean < 0.01
 
 
 def test_the_distance_of_one_law_from_itself_is_the_floor_and_not_clear():
-    truth = theory.Law.exact(theory.DENSITIES["Gaussian"])
-    found = [theory.distance(normal_law(0.0, 0.5, 1000, n), truth) for n in range(20)]
+    truth = laws.Law.exact(DENSITIES["Gaussian"])
+    found = [laws.distance(normal_law(0.0, 0.5, 1000, n), truth) for n in range(20)]
     assert not any(d.clear for d in found)
     ratio = np.mean([d.mean / d.floor for d in found])
     assert 0.7 < ratio < 1.4
@@ -82,9 +85,9 @@ def test_the_distance_of_one_law_from_itself_is_the_floor_and_not_clear():
 @pytest.mark.parametrize("name", ["Gaussian", "logistic", "mixture"])
 def test_each_density_agrees_with_itself(name):
     """Its draws, its quantiles and the integral of its log-density are the same distribution."""
-    density = theory.DENSITIES[name]
+    density = DENSITIES[name]
     drawn = np.asarray(density.draw(jax.random.key(0), 40_000)).reshape(-1, 20)
-    off = theory.distance(theory.Law.of(drawn), theory.Law.exact(density))
+    off = laws.distance(laws.Law.of(drawn), laws.Law.exact(density))
     assert off.mean < 3 * off.floor
     x = np.linspace(-6, 6, 6001)
     weights = np.exp(np.asarray(jax.vmap(density.log_prob)(x), np.float64))
@@ -99,23 +102,23 @@ def test_a_slope_is_found_with_its_standard_error():
     draws = np.random.default_rng(0)
     x = [2, 4, 8, 16, 32, 64]
     values = [3 * n**-0.5 * (1 + 0.02 * draws.normal()) for n in x]
-    fitted = theory.slope(x, [theory.Distance(v, 0.02 * v, 0.0) for v in values])
+    fitted = laws.slope(x, [laws.Distance(v, 0.02 * v, 0.0) for v in values])
     assert abs(fitted.mean + 0.5) < 3 * fitted.se
     assert 0.003 < fitted.se < 0.02
-    assert math.isnan(theory.slope([1, 2], [theory.Distance(1.0, 0.1, 0.0)] * 2).mean)
+    assert math.isnan(laws.slope([1, 2], [laws.Distance(1.0, 0.1, 0.0)] * 2).mean)
 
 
 def test_verdicts_follow_the_numbers(made):
     """The same record with other numbers gets the other verdict."""
     found, _ = made
     curves = [dict(c) for c in found.numbers["steps"]]
-    settings = theory.Settings().quick()
+    settings = Settings().quick()
     for growth, expected in ((0.5, record.HOLDS), (0.0, record.NOT_SEEN)):
         changed = [c | {"late": {"mean": growth, "se": 0.05}} for c in curves]
-        first = theory.steps_claims(changed, found.numbers["step_errors"], settings)[0]
+        first = steps_claims(changed, found.numbers["step_errors"], settings)[0]
         assert first.verdict == expected
     for slope, expected in ((-0.2, record.NOT_SEEN), (-1.0, record.HOLDS)):
         (case,) = found.numbers["particles"]
         fit = {"fit": {"mean": slope, "se": 0.05}, "sizes": []}
         changed_case = case | {"slopes": dict.fromkeys(("law", "twin", "cloud", "draws"), fit)}
-        assert theory.particle_claims([changed_case])[0].verdict == expected
+        assert particle_claims([changed_case])[0].verdict == expected

@@ -10,9 +10,7 @@ Each experiment gives a `Part`: text, one table and its figures. The same parts 
 the terminal, the PNG files and the page `report.html`. Every number in them is computed here.
 """
 
-import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +19,7 @@ from spos.demo.collapse import collapse
 from spos.demo.modes import many_modes
 from spos.demo.part import Part
 from spos.demo.regression import regression
-from spos.report import figures, html, write_whole
+from spos.report import figures, html, make_writable, write_whole
 from spos.result import versions
 
 TITLES: dict[Callable[[int], Part], str] = {
@@ -36,7 +34,7 @@ def run(out: Path, seed: int = 0) -> list[Part]:
     """Run everything, print the tables, and write the figures and the page into the folder."""
     began = time.monotonic()
     _require()
-    _prepare(out)
+    make_writable(out)
     parts = []
     for number, experiment in enumerate(EXPERIMENTS, start=1):
         print(f"[{number}/{len(EXPERIMENTS)}] {TITLES[experiment]} …", file=sys.stderr, flush=True)
@@ -44,7 +42,7 @@ def run(out: Path, seed: int = 0) -> list[Part]:
             part = experiment(seed)
             for figure in part.figures:
                 write_whole(out / figure.file, figure.png)
-        print(f"\n{part.heading}\n\n{_as_text(part.table)}\n", flush=True)
+        print(f"\n{part.heading}\n\n{part.table.text()}\n", flush=True)
         for finding in part.findings:
             print(finding)
         parts.append(part)
@@ -85,18 +83,6 @@ def _sections(parts: list[Part], seed: int, seconds: float) -> list[html.Section
     return [opening, *body, closing]
 
 
-def _as_text(table: html.Table) -> str:
-    cells = [list(table.headings), *(list(row) for row in table.rows)]
-    widths = [max(len(row[n]) for row in cells) for n in range(len(table.headings))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if n == 0 else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in cells
-    )
-
-
 def _require() -> None:
     """All that is needed, before any time is spent."""
     try:
@@ -106,14 +92,3 @@ def _require() -> None:
         raise ImportError(
             f"{error.name} is not installed, get it with: pip install 'spos[demo]'"
         ) from error
-
-
-def _prepare(out: Path) -> None:
-    """The folder exists and can be written to, or an error that says why not."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=out)
-        os.close(handle)
-        os.unlink(name)
-    except OSError as error:
-        raise OSError(f"cannot write to the folder {out}: {error.strerror}") from error

@@ -8,7 +8,6 @@ import dataclasses
 import math
 import os
 import shlex
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ import numpy as np
 
 from spos import paper
 from spos.progress import Progress
-from spos.report import figures, record, write_whole
+from spos.report import figures, make_writable, record, write_whole
 from spos.report.html import Table
 from spos.report.record import Claim, Record
 from spos.result import versions
@@ -86,7 +85,7 @@ def perform(name: str, out: Path, seed: int = 0, quick: bool = False) -> Record:
     """Run an experiment, write its record and figures, and print its table."""
     module = paper.find(name)
     folder = out / name
-    prepare(folder)
+    make_writable(folder)
     settings = module.Settings().quick() if quick else module.Settings()
     bar = Bar(name)
     began, busy = time.monotonic(), time.process_time()
@@ -172,36 +171,12 @@ def _finished(jobs: Sequence[Callable[[], T]], tick: Tick) -> Iterator[T]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def prepare(folder: Path) -> None:
-    """The folder exists and can be written to, or an error that says why not."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder)
-        os.close(handle)
-        os.unlink(name)
-    except OSError as error:
-        raise OSError(f"cannot write to the folder {folder}: {error.strerror}") from error
-
-
 def summary(made: Record, folder: Path) -> str:
     """The record for the terminal."""
-    lines = [f"\n{made.title}", "", text_table(made.table), ""]
+    lines = [f"\n{made.title}", "", made.table.text(), ""]
     for claim in made.claims:
         lines += [f"  {claim.claim}", f"    measured: {claim.measured}", f"    → {claim.verdict}"]
     files = ", ".join(figure.file for figure in made.figures)
     busy = f" ({made.cpu_seconds:.0f} s of processor time)" if made.cpu_seconds else ""
     lines.append(f"\n{made.seconds:.0f} s{busy}. {folder / record.FILE}, beside {files}.")
     return "\n".join(lines)
-
-
-def text_table(table: Table) -> str:
-    """A table in columns of characters."""
-    cells = [list(table.headings), *(list(row) for row in table.rows)]
-    widths = [max(len(row[n]) for row in cells) for n in range(len(table.headings))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if n == 0 else cell.rjust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    )

@@ -73,6 +73,18 @@ class Table:
                     f"rows must have the {len(self.headings)} cells of the headings, got {row!r}"
                 )
 
+    def text(self) -> str:
+        """The table in columns of characters."""
+        cells = [list(self.headings), *(list(row) for row in self.rows)]
+        widths = [max(len(row[n]) for row in cells) for n in range(len(self.headings))]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if n == 0 else cell.rjust(width)
+                for n, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in cells
+        )
+
     def html(self) -> str:
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
         head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in self.headings)
