@@ -1,5 +1,6 @@
 """Summaries against numpy, and a file that comes back as it was or not at all."""
 
+import dataclasses
 import os
 import re
 
@@ -184,6 +185,19 @@ def test_arviz_sees_particles_as_draws_or_as_chains():
     without = result(particles).to_arviz().posterior
     assert without["w"].shape == (1, 40, 2, 3)
     assert without["b"].dims == ("chain", "draw")
-    recorded = result(particles, records=4).to_arviz().posterior
-    assert recorded["w"].shape == (40, 4, 2, 3)
-    np.testing.assert_array_equal(recorded["b"].sel(chain=7), 7.0 * np.arange(4))
+    tree = result(particles, records=3).to_arviz()
+    assert tree.posterior["w"].shape == (40, 3, 2, 3)
+    np.testing.assert_array_equal(tree.posterior["b"].sel(chain=7), 7.0 * np.arange(3))
+    np.testing.assert_array_equal(tree.sample_stats["epd"].sel(chain=7), [1.0, np.nan, 3.0])
+    assert "sample_stats" not in result(particles).to_arviz().children
+
+
+def test_each_draw_has_what_its_own_step_saw():
+    run = dataclasses.replace(
+        result({"b": jnp.arange(5.0)}, records=2),
+        info={"step_size": np.arange(7.0)},
+        history_every=3,
+        num_steps=7,
+    )
+    stats = run.to_arviz().sample_stats["step_size"]
+    np.testing.assert_array_equal(stats, np.tile([2.0, 5.0], (5, 1)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from spos import archive
 from spos.names import leaf_name, parameters
-from spos.types import Particles
+from spos.types import Particles, PyTree
 
 FORMAT = 1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -35,6 +35,7 @@ class Result:
     num_steps: int
     seconds: float
     interrupted: bool = False
+    score_memory: PyTree = ()  # of the target's estimator at the end; not saved
 
     def summary(self) -> "Summary":
         """Mean, standard deviation, quantiles and range of every parameter over the particles."""
@@ -62,23 +63,22 @@ class Result:
     def to_arviz(self) -> Any:
         """An ArviZ DataTree. With a history each particle is a chain and each record a draw;
         without one, the particles are the draws of a single chain."""
-        try:
-            import arviz_base
-        except ImportError as error:
-            raise ImportError("to_arviz needs arviz-base: pip install 'spos[arviz]'") from error
-        posterior = {}
-        source = self.particles if self.history is None else self.history
-        for path, leaf in jax.tree_util.tree_leaves_with_path(source):
-            values = np.asarray(leaf)
-            posterior[leaf_name(path)] = (
-                values[None] if self.history is None else values.swapaxes(0, 1)
-            )
-        attrs = {"inference_library": "spos", "inference_library_version": self.versions["spos"]}
-        return arviz_base.from_dict(
-            {"posterior": posterior},
-            attrs={"/": attrs},
-            check_conventions=False,  # more chains than draws are nothing unusual here
-        )
+        recorded = self.history is not None
+        source = jax.tree_util.tree_leaves_with_path(self.history if recorded else self.particles)
+        posterior = by_chain({leaf_name(path): leaf for path, leaf in source}, recorded)
+        return data_tree(posterior, sample_stats=self.sample_stats(), version=self.versions["spos"])
+
+    def sample_stats(self) -> dict[str, np.ndarray]:
+        """What the recorded steps saw, with axes of chains and draws; a step sees all particles at
+        once. Empty without a history."""
+        if self.history is None or self.history_every is None:
+            return {}
+        records, chains = jax.tree.leaves(self.history)[0].shape[:2]
+        seen = slice(self.history_every - 1, None, self.history_every)
+        return {
+            name: np.broadcast_to(np.asarray(values)[seen], (chains, records))
+            for name, values in self.info.items()
+        }
 
     def save(self, path: Any) -> Path:
         """Write everything to one `.npz` file, atomically; read it with `spos.load`."""
@@ -99,6 +99,44 @@ class Result:
         }
         archive.write(path, {**particles, **history, **info}, meta)
         return path
+
+
+def by_chain(draws: Mapping[str, Any], recorded: bool) -> dict[str, np.ndarray]:
+    """Axes of chains and draws for ArviZ: from records and particles, or from particles alone."""
+    arrays = {name: np.asarray(values) for name, values in draws.items()}
+    return {name: a.swapaxes(0, 1) if recorded else a[None] for name, a in arrays.items()}
+
+
+def data_tree(
+    posterior: Mapping[str, Any],
+    *,
+    sample_stats: Mapping[str, Any] | None = None,
+    posterior_predictive: Mapping[str, Any] | None = None,
+    coords: Mapping[str, Any] | None = None,
+    dims: Mapping[str, list[str]] | None = None,
+    version: str,
+) -> Any:
+    """An ArviZ DataTree of draws whose first axes are chains and draws; empty groups are left out.
+
+    `dims` names the other axes of a variable and `coords` labels them. `version` is that of the
+    library that made the draws.
+    """
+    try:
+        import arviz_base
+    except ImportError as error:
+        raise ImportError("to_arviz needs arviz-base: pip install 'spos[arviz]'") from error
+    groups = {
+        "posterior": posterior,
+        "sample_stats": sample_stats,
+        "posterior_predictive": posterior_predictive,
+    }
+    return arviz_base.from_dict(
+        {name: dict(values) for name, values in groups.items() if values},
+        coords=None if coords is None else dict(coords),
+        dims=None if dims is None else dict(dims),
+        attrs={"/": {"inference_library": "spos", "inference_library_version": version}},
+        check_conventions=False,  # more chains than draws are nothing unusual here
+    )
 
 
 def load(path: Any) -> Result:
