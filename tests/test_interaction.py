@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos import interaction
-from spos.interaction import stein
+from spos.interaction import pairwise, stein
 from standard_errors import disagreement
 
 KEY = jax.random.key(0)
@@ -100,8 +99,8 @@ def test_the_bandwidth_stays_between_refreshes():
 def test_tiles_give_the_direction_of_the_whole_matrix(name, dimension, monkeypatch):
     x, s = cloud(shape=(37, dimension))
     dense, dense_eta2 = stein(KERNELS[name]())(KEY, state_at(x), s)
-    monkeypatch.setattr(interaction, "DENSE_PARTICLES", 10)
-    monkeypatch.setattr(interaction, "TILE_ENTRIES", 37 * 5)
+    monkeypatch.setattr(pairwise, "DENSE_PARTICLES", 10)
+    monkeypatch.setattr(pairwise, "TILE_ENTRIES", 37 * 5)
     tiled, tiled_eta2 = stein(KERNELS[name]())(KEY, state_at(x), s)
     np.testing.assert_allclose(tiled, dense, atol=1e-5)
     np.testing.assert_allclose(tiled_eta2, dense_eta2, rtol=1e-5)

@@ -15,10 +15,11 @@ PROGRAM = """
 import jax
 jax.config.update("jax_num_cpu_devices", 4)
 import jax.numpy as jnp, numpy as np, spos, spos.mesh
-from spos import interaction, score
+from spos import score
+from spos.interaction import pairwise
 
 score.TURN = 1          # networks take turns even when tiny
-interaction.DENSE_PARTICLES = 50
+pairwise.DENSE_PARTICLES = 50
 mesh = spos.mesh.particle_mesh()
 
 def normal(x):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from spos.targets.analytic import conjugate_regression, gaussian
+from spos.targets.analytic import banana, banana_moments, conjugate_regression, gaussian
 
 COVARIANCE = np.asarray([[2.0, 0.6, 0.1], [0.6, 1.0, -0.3], [0.1, -0.3, 0.5]])
 MEAN = np.asarray([1.0, -2.0, 0.5])
@@ -95,3 +95,16 @@ def test_regression_posterior_peaks_where_the_joint_density_does():
 def test_regression_names_what_is_wrong(arguments, message):
     with pytest.raises(ValueError, match=message):
         conjugate_regression(*arguments)
+
+
+def test_banana_has_mass_one_and_the_stated_moments():
+    width, bend = 0.8, 0.7
+    x, y = np.linspace(-6, 6, 601), np.linspace(-9, 22, 1201)
+    points = np.stack(np.meshgrid(x, y, indexing="ij"), axis=-1).astype(np.float32)
+    density = np.exp(jax.vmap(jax.vmap(banana(width, bend)))(points)).astype(np.float64)
+    weight = density * (x[1] - x[0]) * (y[1] - y[0])
+    assert weight.sum() == pytest.approx(1.0, rel=1e-4)
+    mean, covariance = banana_moments(width, bend)
+    np.testing.assert_allclose(np.tensordot(weight, points, 2), mean, atol=1e-3)
+    second = np.einsum("xy,xya,xyb->ab", weight, points, points)
+    np.testing.assert_allclose(second, covariance, rtol=1e-3, atol=1e-3)

@@ -5,6 +5,11 @@
 **Linear regression** with known noise σ² and prior w ~ N(0, diag(τ²)) has the Gaussian posterior
 
     Σ = (Xᵀ X / σ² + diag(1/τ²))⁻¹,        μ = Σ Xᵀ y / σ².
+
+**Banana**: θ1 = a z1 and θ2 = z2 + b (θ1² - a²) for standard normal z. The map keeps volumes up to
+a, so that log p = -½ (θ1/a)² - ½ (θ2 - b (θ1² - a²))² - log a - log 2π, and, since Var θ1² = 2a⁴,
+
+    μ = 0,        Σ = diag(a², 1 + 2 a⁴ b²).
 """
 
 import math
@@ -53,6 +58,26 @@ def gaussian(mean: Any, covariance: Any) -> Callable[[jax.Array], jax.Array]:
         return -0.5 * jnp.sum(z * z) + constant
 
     return log_density
+
+
+def banana(width: float = 1.5, bend: float = 0.5) -> Callable[[jax.Array], jax.Array]:
+    """The log-density of a Gaussian in the plane, bent; `width` is a and `bend` is b."""
+    checks.positive("width", width)
+    checks.positive("bend", bend)
+    constant = -math.log(width) - math.log(2.0 * math.pi)
+
+    def log_density(theta: jax.Array) -> jax.Array:
+        if jnp.shape(theta) != (2,):
+            raise ValueError(f"theta must have shape (2,), got {jnp.shape(theta)}")
+        across, along = theta[1] - bend * (theta[0] ** 2 - width**2), theta[0] / width
+        return -0.5 * (across**2 + along**2) + constant
+
+    return log_density
+
+
+def banana_moments(width: float = 1.5, bend: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and the covariance of `banana(width, bend)`."""
+    return np.zeros(2), np.diag([width**2, 1.0 + 2.0 * width**4 * bend**2])
 
 
 def conjugate_regression(

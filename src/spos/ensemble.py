@@ -1,0 +1,136 @@
+"""The cloud as its own preconditioner: dynamics that do not care how a target is scaled or turned.
+
+With the mean m and the covariance C = (1/M) Σ_j (θ_j - m)(θ_j - m)ᵀ of the particles, C = RᵀR, a
+step is taken in the coordinates z_i = R⁻ᵀ (θ_i - m), in which the cloud is round, and where scores
+are R s_i. For SPOS that reads
+
+    θ_i += h { (1/β) [C s_i + ((d + 1)/M)(θ_i - m)]
+               + (1/M) Σ_j k_ij [C s_j + slope_ij (θ_i - θ_j)] } + sqrt(2h/β) C^½ ξ_i,
+
+the kernel's distances being those of z. Noise of covariance C, where C moves with the particles,
+needs the divergence of C in the drift. By ∂C_ab/∂θ_ic = (1/M) [δ_ac (θ_i - m)_b + δ_bc (θ_i - m)_a]
+(what the mean adds cancels), Σ_b ∂C_ab/∂θ_ib = ((d + 1)/M) (θ_i - m)_a: exact for any M, and with
+1/M in C. Without that term the cloud is too narrow, the more so the larger d/M. Without noise there
+is no such term.
+
+An affine map of the target and of the start maps the whole path: C^½ ξ_i is taken to be
+(1/√M) Σ_j ζ_ij (θ_j - m), with M² normals ζ, and z is unique up to a rotation, of which no drift
+takes notice.
+
+**Few particles.** Up to M = d + 1 the cloud is (almost) flat, and no step leads out of its plane.
+There the covariance is shrunk towards its diagonal,
+
+    C_λ = (1 - λ) C + λ diag C,   λ = d / (d + M - 1),   (d + 1)  becomes  (1 - λ)(d + 1) + 2 λ,
+
+λ being the diagonal's share of the d + (M - 1) directions that the two know of. Scales of single
+parameters then cost nothing still, but correlations do.
+
+R comes from a QR factorisation of a root B of C = BᵀB (the particles, and the diagonal's root),
+never from C, whose condition number is the square of B's; its Q holds z, up to a factor.
+
+References: Leimkuhler, Matthews, Weare (2018); Garbuno-Inigo, Nüsken, Reich (2020), for the term.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.flatten_util import ravel_pytree
+
+from spos.types import Particles, State
+
+LARGEST = 1000  # parameters: a step costs a QR factorisation, some d³ operations
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Precondition by the covariance of the particles."""
+
+    name: str = "ensemble"
+
+
+def ensemble() -> Ensemble:
+    """Step in coordinates in which the particles are round, so that neither the scales of a target
+    nor its correlations matter. Takes at least two particles and at most 1000 parameters, and asks
+    for more particles than parameters to see all correlations."""
+    return Ensemble()
+
+
+class Frame(NamedTuple):
+    """The coordinates in which the cloud is round."""
+
+    z: jax.Array  # M × d
+    triangle: jax.Array  # R: θ - m = z R, and a score in z is s Rᵀ
+    correction: float  # the divergence of C is this times θ_i - m
+
+
+def check_cloud(particles: Particles) -> None:
+    leaves = jax.tree.leaves(particles)
+    count, size = len(leaves[0]), sum(math.prod(leaf.shape[1:]) for leaf in leaves)
+    if count < 2:
+        raise ValueError(f"particles must be at least 2 for spos.ensemble(), got {count}")
+    if size > LARGEST:
+        raise ValueError(
+            f"particles must have at most {LARGEST} parameters for spos.ensemble(), which factors "
+            f"their covariance, got {size}: use spos.rmsprop()"
+        )
+
+
+def whitened(drift: Callable[..., Any], noise: Any) -> Callable[..., Any]:
+    """The drift taken in the round coordinates, with the term that noise of level `noise` needs."""
+
+    def direction(key: jax.Array, state: State, scores: Particles):
+        here = frame(flat(state.particles))
+        turned = flat(scores) @ here.triangle.T
+        moved, bandwidth = drift(key, state._replace(particles=here.z), turned)
+        if noise is not None:
+            moved = moved + jnp.asarray(noise * here.correction, here.z.dtype) * here.z
+        return like(moved @ here.triangle, state.particles), bandwidth
+
+    return direction
+
+
+def cloud_noise(normals: Callable[[jax.Array], Particles], particles: Particles) -> Particles:
+    """Noise with the covariance of the particles; `normals(like)` gives normals shaped alike."""
+    theta = flat(particles)
+    rows = root(theta)
+    zeta = normals(jnp.zeros((len(theta), len(rows)), theta.dtype))
+    return like(zeta @ rows, particles)
+
+
+def frame(theta: jax.Array) -> Frame:
+    count, size = theta.shape
+    q, triangle = jnp.linalg.qr(root(theta))
+    weight = shrinkage(count, size)
+    correction = ((1.0 - weight) * (size + 1) + 2.0 * weight) / count
+    return Frame((count / (1.0 - weight)) ** 0.5 * q[:count], triangle, correction)
+
+
+def root(theta: jax.Array) -> jax.Array:
+    """B, with C_λ = BᵀB: the centred particles and, where they are few, the diagonal's root."""
+    count, size = theta.shape
+    weight = shrinkage(count, size)
+    centred = theta - jnp.mean(theta, axis=0)
+    rows = ((1.0 - weight) / count) ** 0.5 * centred
+    if weight == 0.0:
+        return rows
+    spread = jnp.sqrt(weight * jnp.mean(centred * centred, axis=0))
+    return jnp.concatenate([rows, jnp.diag(spread)])
+
+
+def shrinkage(count: int, size: int) -> float:
+    """λ."""
+    return size / (size + count - 1) if count <= size + 1 else 0.0
+
+
+def flat(particles: Particles) -> jax.Array:
+    return jax.vmap(lambda one: ravel_pytree(one)[0])(particles)
+
+
+def like(matrix: jax.Array, particles: Particles) -> Particles:
+    """Undo `flat`."""
+    _, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], particles))
+    return jax.vmap(unravel)(matrix)

@@ -1,0 +1,188 @@
+"""Particles as matrices, their distances and the bandwidth: what every sum over pairs begins with.
+
+Distances come from one Gram product of centred particles (centring costs nothing and keeps float32
+from cancelling far from the origin). In few dimensions (`DIRECT_DIMENSIONS`) differences are taken
+directly: cheaper than a product with so few terms, and exact. Particles are pytrees; each leaf
+takes part as an M × n matrix (small ones are first joined), and nothing larger than M × M or M × n
+is ever built. A sum over pairs is had in two ways, with the same answer (`by_rows`):
+
+* **dense** up to `DENSE_PARTICLES`: one M × M kernel matrix;
+* **tiled** above: `TILE_ROWS` rows of the kernel matrix at a time (twice as many in few dimensions,
+  fewer where they would have more than `TILE_ENTRIES` entries), never an M × M array.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from spos import bandwidth as bandwidths
+from spos.geometry import mean
+from spos.kernels import Kernel
+from spos.types import Particles, State
+
+DENSE_PARTICLES = 4096
+TILE_ROWS = 256
+TILE_ENTRIES = 2**26
+DIRECT_DIMENSIONS = 4
+JOINED_ENTRIES = 2**20  # a pytree of at most so many numbers is copied into one matrix
+BLOCK_ENTRIES = 2**18  # of the kernel matrices of single entries that are worked on at once
+
+Matrices = list[jax.Array]  # each M × n: the particles, cut by columns
+# (key, state, scores) -> (direction, bandwidth)
+Interaction = Callable[[jax.Array, State, Particles], tuple[Particles, jax.Array]]
+
+
+class Cloud(NamedTuple):
+    """Centred particles, the bandwidth η² and, unless they are too many, all squared distances."""
+
+    theta: Matrices
+    eta2: jax.Array
+    sq: jax.Array | None
+
+
+def check_kernel(kernel: Kernel) -> None:
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be spos.rbf(...) or spos.imq(...), got {kernel!r}")
+
+
+def prepare(kernel: Kernel, rows: Matrices, state: State | None, all_pairs: bool = True) -> Cloud:
+    """The cloud of these rows; `state` says when the bandwidth is due and what it was, and can be
+    None where it is fixed."""
+    centre = [mean(r) for r in rows]
+    theta = [r - c for r, c in zip(rows, centre, strict=True)]
+    dense = all_pairs and len(theta[0]) <= DENSE_PARTICLES
+    sq = squared_distances(theta, theta) if dense else None
+    return Cloud(theta, _bandwidth(kernel, theta, sq, _resolution(centre), state), sq)
+
+
+def by_rows(cloud: Cloud, rows: Callable[..., Matrices], *beside: jax.Array) -> Matrices:
+    """`rows(here, sq, *beside)` for all particles: at once, or tile by tile. `here` are the
+    particles of a tile, `sq` their distances to all, `beside` their rows of further matrices."""
+    theta = cloud.theta
+    if cloud.sq is not None:
+        return rows(theta, cloud.sq, *beside)
+    count = len(theta[0])
+    most = 2 * TILE_ROWS if _direct(theta) else TILE_ROWS
+    block = max(1, min(most, TILE_ENTRIES // count))
+    blocks = -(-count // block)
+
+    def tiles(matrix: jax.Array) -> jax.Array:
+        return jnp.pad(matrix, ((0, blocks * block - count), (0, 0))).reshape(blocks, block, -1)
+
+    moved = jax.lax.map(
+        lambda tile: rows(tile[0], squared_distances(tile[0], theta), *tile[1]),
+        ([tiles(t) for t in theta], [tiles(b) for b in beside]),
+    )
+    return [m.reshape(blocks * block, -1)[:count] for m in moved]
+
+
+def by_blocks(
+    kernel: Kernel, one: Callable[..., tuple[Matrices, jax.Array]], *trees: Particles
+) -> tuple[Particles, jax.Array]:
+    """`one(*matrices) -> (direction, bandwidth)` for each block of parameters that has a kernel of
+    its own, the bandwidths as their geometric mean. Without blocks the particle is one."""
+    if kernel.blocks is None:
+        moved, eta2 = one(*(matrices(tree) for tree in trees))
+        return like(moved, trees[0]), eta2
+    rows = [_leaf_rows(tree) for tree in trees]
+    if kernel.blocks == "leaf":
+        found = [one(*([leaf] for leaf in leaves)) for leaves in zip(*rows, strict=True)]
+        moved = [direction for (direction,), _ in found]
+        eta2 = jnp.stack([width for _, width in found])
+    else:
+        columns = [jnp.concatenate(leaves, axis=1).T[:, :, None] for leaves in rows]
+        at_once = max(1, BLOCK_ENTRIES // columns[0].shape[1] ** 2)
+        (moved,), eta2 = jax.lax.map(
+            lambda column: one(*([c] for c in column)), columns, batch_size=at_once
+        )
+        moved = [moved[:, :, 0].T]
+    return like(moved, trees[0]), jnp.exp(jnp.mean(jnp.log(eta2)))
+
+
+def squared_distances(here: Matrices, theta: Matrices) -> jax.Array:
+    if _direct(theta):
+        columns = zip(here[0].T, theta[0].T, strict=True)
+        return functools.reduce(jnp.add, [(a[:, None] - b[None, :]) ** 2 for a, b in columns])
+    products = [
+        jax.lax.dot_general(a, b, (((1,), (1,)), ((), ())))
+        for a, b in zip(here, theta, strict=True)
+    ]
+    gram = functools.reduce(jnp.add, products)
+    if here is theta:  # its own diagonal makes the distance of a particle to itself exactly zero
+        left = right = jnp.diagonal(gram)
+    else:
+        left, right = _norms(here), _norms(theta)
+    return jnp.maximum(left[:, None] + right[None, :] - 2.0 * gram, 0.0)
+
+
+def matrices(tree: Particles) -> Matrices:
+    rows = _leaf_rows(tree)
+    if len(rows) > 1 and sum(r.size for r in rows) <= JOINED_ENTRIES:
+        return [jnp.concatenate(rows, axis=1)]
+    return rows
+
+
+def like(matrices: Matrices, particles: Particles) -> Particles:
+    """Undo `matrices`."""
+    leaves, treedef = jax.tree.flatten(particles)
+    if len(matrices) < len(leaves):
+        edges = list(itertools.accumulate(leaf[0].size for leaf in leaves[:-1]))
+        matrices = jnp.split(matrices[0], edges, axis=1)
+    shaped = [
+        m.reshape(leaf.shape).astype(leaf.dtype) for m, leaf in zip(matrices, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(treedef, shaped)
+
+
+def _leaf_rows(tree: Particles) -> Matrices:
+    return [jnp.reshape(leaf, (len(leaf), -1)) for leaf in jax.tree.leaves(tree)]
+
+
+def _direct(theta: Matrices) -> bool:
+    return len(theta) == 1 and theta[0].shape[1] <= DIRECT_DIMENSIONS
+
+
+def _norms(theta: Matrices) -> jax.Array:
+    return functools.reduce(jnp.add, [jnp.sum(t * t, axis=1) for t in theta])
+
+
+def _pair_distances(theta: Matrices, sq: jax.Array | None) -> jax.Array:
+    """Squared distances of the pairs whose median is taken, from all of them if there are."""
+    count = len(theta[0])
+    i, j = bandwidths.pairs(count)
+    if _direct(theta):  # one gather a column: gathering short rows is slow, and so is keeping `sq`
+        return functools.reduce(jnp.add, [(x[i] - x[j]) ** 2 for x in theta[0].T])
+    if sq is not None:
+        return sq.reshape(-1)[i * count + j]
+    return functools.reduce(jnp.add, [jnp.sum((t[i] - t[j]) ** 2, axis=1) for t in theta])
+
+
+def _resolution(centre: Matrices) -> jax.Array:
+    """The squared distance below which particles around `centre` are the same float."""
+    length = functools.reduce(jnp.add, [jnp.sum(c * c) for c in centre])
+    return (4 * jnp.finfo(length.dtype).eps) ** 2 * length
+
+
+def _bandwidth(
+    kernel: Kernel,
+    theta: Matrices,
+    sq: jax.Array | None,
+    resolution: jax.Array,
+    state: State | None,
+) -> jax.Array:
+    dtype = theta[0].dtype
+    if kernel.bandwidth != "median":
+        return jnp.asarray(kernel.bandwidth, dtype)
+
+    def fresh() -> jax.Array:
+        distances = _pair_distances(theta, sq)
+        return bandwidths.median_rule(distances, len(theta[0]), resolution).astype(dtype)
+
+    if kernel.refresh_every == 1 or state is None:
+        return fresh()
+    due = state.step % kernel.refresh_every == 0
+    return jax.lax.cond(due, fresh, lambda: state.bandwidth.astype(dtype))
