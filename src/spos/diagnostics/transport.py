@@ -4,8 +4,15 @@
 
     W1(a, b) = ∫ |F_a(x) - F_b(x)| dx,        F the share of a sample at or below x.
 
-**In the plane and above** it is sliced: samples are projected onto directions u of length 1, and
-the distances on those lines are averaged,
+**In the plane and above** it is the cheapest plan that carries one sample onto the other,
+
+    W1(a, b) = min Σ_ij π_ij ‖a_i - b_j‖,        Σ_j π_ij = 1/M,  Σ_i π_ij = 1/N,  π ≥ 0.
+
+For samples of one size that is a matching of points, O(M³); otherwise a linear program, which is
+slower. Both are exact and for small samples.
+
+**For large samples** it is sliced: samples are projected onto directions u of length 1, and the
+distances on those lines are averaged,
 
     SW1(a, b) = E_u W1(u·a, u·b) ≤ W1(a, b).
 
@@ -18,13 +25,19 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from spos import checks
+from spos.diagnostics import cloud
+from spos.types import Particles
+
+MATCHED = 5000  # points of each sample, at most, in an exact matching
+PLANNED = 100_000  # pairs of points, at most, in a linear program
 
 
 def wasserstein_1d(a: Any, b: Any) -> jax.Array:
     """The exact W1 of two samples of numbers; it can be compiled and differentiated."""
-    a, b = _sample("a", a, 1), _sample("b", b, 1)
+    a, b = _sample("a", a), _sample("b", b)
     if len(a) > len(b):
         a, b = b, a
     if len(b) % len(a) == 0:  # in sorted order, each point of a is matched with as many of b
@@ -35,23 +48,55 @@ def wasserstein_1d(a: Any, b: Any) -> jax.Array:
     return jnp.sum(jnp.abs(below_a - below_b) * jnp.diff(places))
 
 
-def sliced_wasserstein(a: Any, b: Any, *, num_directions: int = 128, seed: int = 0) -> jax.Array:
-    """The sliced W1 of two samples, of shapes (M, d) and (N, d)."""
-    a, b = _sample("a", a, 2), _sample("b", b, 2)
-    if a.shape[1] != b.shape[1]:
-        raise ValueError(f"a and b must have one dimension, got {a.shape[1]} and {b.shape[1]}")
+def wasserstein(a: Particles, b: Particles) -> float:
+    """The exact W1 of two small samples in any dimension, arrays or pytrees. Needs scipy."""
+    first, second = (np.asarray(rows, np.float64) for rows in cloud.two_clouds(a, b))
+    m, n = len(first), len(second)
+    if m == n > MATCHED or (m != n and m * n > PLANNED):
+        raise ValueError(
+            f"a and b must hold at most {MATCHED} points each, or {PLANNED} pairs of points if "
+            f"their sizes differ, got {m} and {n} points: thin them, or use sliced_wasserstein"
+        )
+    try:
+        from scipy import optimize, sparse
+        from scipy.spatial.distance import cdist
+    except ImportError as error:
+        raise ImportError("wasserstein needs scipy: pip install 'spos[diagnostics]'") from error
+    cost = cdist(first, second)
+    if m == n:
+        return float(cost[optimize.linear_sum_assignment(cost)].mean())
+    leaves = sparse.kron(sparse.eye_array(m), np.ones((1, n)))  # Σ_j π_ij
+    arrives = sparse.kron(np.ones((1, m)), sparse.eye_array(n))  # Σ_i π_ij
+    plan = optimize.linprog(
+        cost.ravel(),
+        A_eq=sparse.vstack([leaves, arrives], format="csc"),
+        b_eq=np.repeat([1.0 / m, 1.0 / n], [m, n]),
+        method="highs",
+    )
+    if not plan.success:
+        raise RuntimeError(f"the linear program was not solved: {plan.message}")
+    return float(plan.fun)
+
+
+def sliced_wasserstein(
+    a: Particles, b: Particles, *, num_directions: int = 128, seed: int = 0
+) -> jax.Array:
+    """The sliced W1 of two samples, of shapes (M, d) and (N, d) or pytrees."""
+    a, b = cloud.two_clouds(a, b)
     checks.whole("num_directions", num_directions)
     normals = jax.random.normal(jax.random.key(seed), (num_directions, a.shape[1]), a.dtype)
     directions = normals / jnp.linalg.norm(normals, axis=1, keepdims=True)
+    return _mean_over(directions, a, b)
+
+
+@jax.jit
+def _mean_over(directions: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
     # one direction at a time: nothing larger than the samples is held
     return jnp.mean(jax.lax.map(lambda u: wasserstein_1d(a @ u, b @ u), directions))
 
 
-def _sample(name: str, values: Any, axes: int) -> jax.Array:
+def _sample(name: str, values: Any) -> jax.Array:
     array = jnp.asarray(values)
-    if array.ndim != axes or array.size == 0:
-        form = "(M,)" if axes == 1 else "(M, d)"
-        raise ValueError(
-            f"{name} must have shape {form} with at least one point, got {array.shape}"
-        )
+    if array.ndim != 1 or array.size == 0:
+        raise ValueError(f"{name} must have shape (M,) with at least one point, got {array.shape}")
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)

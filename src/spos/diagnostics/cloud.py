@@ -1,0 +1,83 @@
+"""What the diagnostics take: particles as a matrix, scores at them, and sums over their pairs."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from spos import checks
+from spos.interaction import pairwise
+from spos.kernels import Kernel
+from spos.names import parameters
+from spos.score import as_target, check_target
+from spos.types import Particles
+
+
+def points(name: str, particles: Particles, at_least: int = 1) -> jax.Array:
+    """Particles, an array or a pytree of arrays that share their first axis, as an M × d matrix."""
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(particles)]
+    shapes = [leaf.shape for leaf in leaves]
+    if not leaves or any(not shape or 0 in shape for shape in shapes):
+        raise ValueError(
+            f"{name} must be an array of shape (M, d), or a pytree of arrays of shape (M, …), none "
+            f"of them empty, got {shapes or particles!r}"
+        )
+    if len({shape[0] for shape in shapes}) > 1:
+        raise ValueError(f"{name} must share one leading axis, got shapes {shapes}")
+    if any(jnp.issubdtype(leaf.dtype, jnp.complexfloating) for leaf in leaves):
+        raise TypeError(f"{name} must be real, got {[str(leaf.dtype) for leaf in leaves]}")
+    if shapes[0][0] < at_least:
+        raise ValueError(f"{name} must hold at least {at_least} particles, got {shapes[0][0]}")
+    dtype = jnp.result_type(float, *leaves)
+    matrix = jnp.concatenate([leaf.reshape(len(leaf), -1).astype(dtype) for leaf in leaves], axis=1)
+    if not checks.is_traced(matrix) and not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(np.asarray(matrix)))[0]
+        raise ValueError(
+            f"{name} must be finite, got {matrix[row, column]} in particle {row}, "
+            f"parameter {parameters(particles)[0][column]}"
+        )
+    return matrix
+
+
+def two_clouds(a: Particles, b: Particles, at_least: int = 1) -> tuple[jax.Array, jax.Array]:
+    """Two samples of points in one space."""
+    first, second = points("a", a, at_least), points("b", b, at_least)
+    if first.shape[1] != second.shape[1]:
+        raise ValueError(
+            f"a and b must have one dimension, got {first.shape[1]} and {second.shape[1]}"
+        )
+    return first, second
+
+
+def scores_at(target: Any, particles: Particles) -> jax.Array:
+    """The target's scores on all its data, as a matrix; `target` may be these scores already."""
+    if not callable(target) and not hasattr(target, "log_prob"):
+        scores = target
+    else:
+        target = as_target(target)
+        particles = jax.tree.map(jnp.asarray, particles)
+        check_target(target, particles)
+        scores = target.score(particles)
+    shapes = [[jnp.shape(leaf) for leaf in jax.tree.leaves(tree)] for tree in (scores, particles)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"scores must have the shapes {shapes[1]} of particles, got {shapes[0]}")
+    return points("scores", scores)
+
+
+def pairs(kernel: Kernel, rows: jax.Array) -> tuple[Kernel, pairwise.Cloud]:
+    """The kernel's shape, and the cloud with the bandwidth η² a sampler with this kernel would use.
+    The shape alone is what a compiled program depends on."""
+    pairwise.check_kernel(kernel)
+    if kernel.blocks is not None:
+        raise ValueError(f"kernel must not have blocks here, got blocks={kernel.blocks!r}")
+    shape = Kernel(kernel.name)
+    if kernel.bandwidth == "median":
+        return shape, _median_pairs(shape, rows)
+    return shape, pairwise.prepare(kernel, [rows], None)
+
+
+@functools.partial(jax.jit, static_argnames=("shape",))  # the search for the median is a loop
+def _median_pairs(shape: Kernel, rows: jax.Array) -> pairwise.Cloud:
+    return pairwise.prepare(shape, [rows], None)
