@@ -68,3 +68,9 @@ def test_one_device_is_a_mesh_too():
     sampler = spos.svgd(lambda x: -jnp.sum(x**2), 0.1)
     there = spos.sample(sampler, spread(start, particle_mesh()), 5).particles
     assert jnp.array_equal(there, spos.sample(sampler, start, 5).particles)
+
+
+def test_a_target_that_remembers_is_refused():
+    flat = spos.posterior(lambda t, b: -((b - t) ** 2), lambda t: 0.0, jnp.arange(10.0), 2)
+    with pytest.raises(ValueError, match="target must not remember"):
+        spos.mesh.on(spos.svrg(flat), spos.mesh.particle_mesh())

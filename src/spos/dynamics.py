@@ -241,10 +241,10 @@ def build_sampler(
     def init(particles: Particles) -> State:
         particles = checks.particles(particles)
         check_target(target, particles)
-        memory = move.init(particles)
+        memory, recalled = move.init(particles), estimator.init(particles)
         unknown = jnp.full((), jnp.nan, jnp.result_type(*jax.tree.leaves(particles)))
         start = jnp.zeros((), jnp.int32)
-        return State(particles, start, unknown, memory, estimator.init(particles))
+        return State(particles, start, unknown, memory, recalled)
 
     def step(key: jax.Array, state: State, batch: PyTree = None) -> tuple[State, Info]:
         h = jnp.asarray(step_size(state.step), jnp.result_type(float))

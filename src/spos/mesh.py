@@ -44,6 +44,11 @@ def spread(particles: Particles, mesh: Mesh) -> Particles:
 
 def on(target: Any, mesh: Mesh) -> Target:
     """The target with each device scoring its own particles."""
+    if hasattr(target, "estimator"):
+        raise ValueError(
+            "target must not remember earlier scores: what it remembers is not spread over "
+            f"devices, got {type(target).__name__}"
+        )
     return _OnMesh(as_target(target), mesh)
 
 

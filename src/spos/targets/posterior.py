@@ -13,16 +13,25 @@ replacement or without.
 rows beyond the present size are weighted 0, so that nothing is compiled anew.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from spos import checks
 from spos.schedules import BatchSchedule
 from spos.score import score_particles
 from spos.shuffle import distinct
 from spos.types import Batch, Particles, PyTree
+
+
+class Drawn(NamedTuple):
+    """A batch that knows its row numbers, and the data they count in."""
+
+    batch: Batch
+    rows: jax.Array
+    data: PyTree
 
 
 class Posterior:
@@ -53,17 +62,38 @@ class Posterior:
 
     def draw(self, key: jax.Array, step: jax.Array | int = 0, data: PyTree = None) -> Batch:
         """The weighted minibatch of a step, from `data` of the same form or the posterior's own."""
+        return self.draw_rows(key, step, data).batch
+
+    def draw_rows(self, key: jax.Array, step: jax.Array | int = 0, data: PyTree = None) -> Drawn:
+        """The same minibatch, and where its rows come from."""
         data = self.data if data is None else data
         total, most = _length(data), self.batch.maximum
         if most == total and self.batch.initial == total and not self.replace:
-            return Batch(data, jnp.ones(total))
+            return all_rows(data)
         if self.replace:
             rows = jax.random.randint(key, (most,), 0, total)
         else:
             rows = distinct(key, most, total)
         size = self.batch.size(jnp.asarray(step))
         weights = jnp.where(jnp.arange(most) < size, total / size, 0.0)
-        return Batch(jax.tree.map(lambda leaf: leaf[rows], data), weights)
+        return Drawn(Batch(jax.tree.map(lambda leaf: leaf[rows], data), weights), rows, data)
+
+    def prior_score(self, particles: Particles) -> Particles:
+        """∇ log p(θ_i) for every particle."""
+        return score_particles(lambda theta, _: jnp.asarray(self._log_prior(theta)), particles, ())
+
+    def example_scores(self, particles: Particles, examples: PyTree) -> Particles:
+        """∇ log p(x_q | θ_i), one for each example q (first axis) and particle i (second)."""
+
+        def one(theta: PyTree, example: PyTree) -> jax.Array:
+            return self._log_likelihood(theta, jax.tree.map(lambda leaf: leaf[None], example))[0]
+
+        over_particles = jax.vmap(jax.grad(one), in_axes=(0, None))
+        return jax.vmap(over_particles, in_axes=(None, 0))(particles, examples)
+
+    def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
+        """How many gradients, of one example at one particle, so many steps take."""
+        return num_particles * num_steps * self.batch.maximum
 
     def _as_batch(self, batch: PyTree) -> Batch:
         if isinstance(batch, Batch):
@@ -104,6 +134,26 @@ def posterior(
         )
     batch_size = batch_size._replace(maximum=min(batch_size.maximum, total))
     return Posterior(log_likelihood, log_prior, data, batch_size, bool(replace))
+
+
+def must_be_posterior(value: Any) -> None:
+    if not isinstance(value, Posterior):
+        raise TypeError(f"posterior must come from spos.posterior, got {value!r}")
+
+
+def as_particles(theta: PyTree) -> Particles:
+    """One particle as a cloud of one, checked; in NumPy where it can be, which compiles nothing."""
+
+    def lone(leaf: Any) -> Any:
+        return (leaf if checks.is_traced(leaf) else np.asarray(leaf))[None]
+
+    return checks.particles(jax.tree.map(lone, theta))
+
+
+def all_rows(data: PyTree) -> Drawn:
+    """All the data as one batch."""
+    total = _length(data)
+    return Drawn(Batch(data, jnp.ones(total)), jnp.arange(total), data)
 
 
 def _length(data: PyTree) -> int:

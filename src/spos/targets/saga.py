@@ -1,0 +1,91 @@
+"""Scores that use the last gradient seen of every example.
+
+    score = ∇ log p(θ) + Σ_n a_n + Σ_q w_q (g_q(θ) - a_q),      then a_q ← g_q(θ) for the batch
+
+Each particle has a table a_n of its own, with one gradient for each example. It begins with zeros,
+so that the first steps are those of the plain score and examples gain as they are met; nothing but
+the batch is ever evaluated: M B gradients of examples in a step.
+
+The price is memory: M·N·d numbers. That is refused above `max_bytes`, and a checkpoint contains it.
+The running sum of the table gathers rounding errors like a random walk; they stay a few units of
+the last digit times the root of the number of steps.
+
+References: Defazio, Bach and Lacoste-Julien, NIPS 2014; Dubey et al., NIPS 2016.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from spos import checks
+from spos.targets.posterior import Drawn, Posterior, must_be_posterior
+from spos.targets.reduced import Method, ReducedPosterior
+from spos.types import Particles, PyTree
+
+
+class Table(NamedTuple):
+    """The last gradients, an axis of N examples before that of the particles, and their sum."""
+
+    gradients: PyTree
+    total: Particles
+
+
+def saga(posterior: Posterior, *, max_bytes: int = 2**30) -> ReducedPosterior:
+    """The posterior with scores that remember every example, in at most `max_bytes` of memory."""
+    must_be_posterior(posterior)
+    checks.whole("max_bytes", max_bytes)
+    total = posterior.num_examples
+
+    def init(particles: Particles) -> Table:
+        needed = total * sum(leaf.nbytes for leaf in jax.tree.leaves(particles))
+        if needed > max_bytes:
+            raise ValueError(
+                f"max_bytes must be at least {needed} to keep a gradient of each of {total} "
+                f"examples for every particle, got {max_bytes}; spos.svrg and "
+                "spos.control_variate need no such table"
+            )
+        zeros = jax.tree.map(jnp.zeros_like, particles)
+        table = jax.tree.map(lambda leaf: jnp.zeros((total, *leaf.shape), leaf.dtype), zeros)
+        return Table(table, zeros)
+
+    def apply(memory: Table, particles: Particles, drawn: Drawn):
+        count = len(jax.tree.leaves(drawn.data)[0])
+        if count != total:
+            raise ValueError(
+                f"data must have {total} examples like those of the posterior: saga has a "
+                f"place for each of them, got {count}"
+            )
+        (examples, weights), rows, _ = drawn
+        seen = _first_of_each(rows, weights > 0)
+        places = jnp.where(seen, rows, total)  # beyond the table: not written
+        fresh = posterior.example_scores(particles, examples)
+        change = jax.tree.map(lambda new, old: new - old[rows], fresh, memory.gradients)
+        prior = posterior.prior_score(particles)
+        scores = jax.tree.map(
+            lambda p, known, d: p + known + _over_batch(weights, d),
+            prior,
+            memory.total,
+            change,
+        )
+        # adding the change, not setting the new value: only then does XLA know that the table was
+        # read before it is written, and write in place instead of copying all of it in every step
+        table = jax.tree.map(
+            lambda old, d: old.at[places].add(d, mode="drop"), memory.gradients, change
+        )
+        known = jax.tree.map(lambda t, d: t + _over_batch(seen, d), memory.total, change)
+        return scores, Table(table, known)
+
+    method = Method("saga", init, apply, posterior.gradient_evaluations, {})
+    return ReducedPosterior(posterior, method)
+
+
+def _first_of_each(rows: jax.Array, counts: jax.Array) -> jax.Array:
+    """True once for every row that counts: a batch with replacement may hold it again."""
+    same_as_earlier = jnp.tril(rows[:, None] == rows[None, :], -1) & counts[None, :]
+    return counts & ~same_as_earlier.any(axis=1)
+
+
+def _over_batch(weights: jax.Array, change: jax.Array) -> jax.Array:
+    """Σ_q w_q change_q, as a product: XLA sums over a leading axis slowly on CPUs."""
+    return jnp.tensordot(weights.astype(change.dtype), change, axes=1)
