@@ -1,0 +1,246 @@
+"""Several samplers on one target: error against the number of gradients.
+
+Every sampler takes the same number of steps from the same starts, for several seeds at once. The
+errors of mean and covariance (`spos.diagnostics.errors`) are given twice: of the cloud at a step,
+which is what particle methods care for, and *pooled*, of all clouds kept in the second half of the
+run put together, which is how chains are used. Reference draws add the sliced W1 distance of the
+last cloud to them, and a row for as many independent draws; a kernel adds the root of the kernel
+Stein discrepancy, which needs no truth at all.
+
+A gradient evaluation is the gradient of one particle's log-density, or of one row of its minibatch.
+A sampler whose particles leave the finite numbers is no error here, but a row that says so.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from spos import checks
+from spos.diagnostics.errors import Truth, as_truth, vectors
+from spos.kernels import Kernel
+from spos.loop import advance
+from spos.progress import Progress, wanted
+from spos.report import figures
+from spos.score import as_target
+from spos.types import Particles, Sampler
+
+RECORDS = 64  # clouds kept of a run, at equal distances
+EXACT = "independent draws"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One sampler. Measures have an entry for each seed; `cloud` has them for each record too."""
+
+    evaluations: np.ndarray  # of gradients up to each record; empty for independent draws
+    cloud: Mapping[str, np.ndarray]
+    pooled: Mapping[str, np.ndarray]
+    last: Mapping[str, np.ndarray]  # of the last cloud alone
+    points: np.ndarray  # the last clouds: seed, particle, parameter
+    seconds: float | None  # of one seed, compilation not counted
+    diverged: np.ndarray  # the steps at which seeds did
+
+    def final(self) -> dict[str, np.ndarray]:
+        """Every measure at the end of the run, by seed."""
+        return {
+            **{name: values[:, -1] for name, values in self.cloud.items()},
+            **{f"pooled {name}": values for name, values in self.pooled.items()},
+            **self.last,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`rows` by the names of the samplers; printed, it is a Markdown table."""
+
+    rows: Mapping[str, Row]
+    num_steps: int
+    title: str
+
+    def __str__(self) -> str:
+        return f"{self.title}\n\n{self.table()}"
+
+    __repr__ = __str__
+
+    def table(self) -> str:
+        """Mean and standard error over seeds of every measure at the end of the run."""
+        measures = list(next(iter(self.rows.values())).final())
+        headings = ["sampler", "gradients", *measures, "ms a step", "seconds"]
+        lines = [headings, ["---", *["---:"] * (len(headings) - 1)]]
+        for name, row in self.rows.items():
+            cells = [_cell(values) for values in row.final().values()]
+            if len(row.diverged):
+                cells = ["–"] * len(measures)
+                cells[0] = (
+                    f"diverged at step {row.diverged.min()} "
+                    f"({len(row.diverged)} of {len(row.points)} seeds)"
+                )
+            count, spent = "–", ("–", "–")
+            if row.seconds is not None:
+                count = f"{row.evaluations[-1]:,}"
+                spent = (f"{1e3 * row.seconds / self.num_steps:.3g}", f"{row.seconds:.3g}")
+            lines.append([name, count, *cells, *spent])
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+    def plot(self, measure: str = "covariance") -> Any:
+        """A panel for each sampler: its error against gradients, before those of all the others."""
+        rows = {name: row for name, row in self.rows.items() if len(row.evaluations)}
+        checks.one_of("measure", measure, next(iter(rows.values())).cloud)
+        columns = min(3, len(rows))
+        lines = -(-len(rows) // columns)
+        with figures.style():
+            figure = figures.new_figure(2.2 * columns + 0.8, 1.8 * lines + 0.9, shown=True)
+            figure.suptitle(self.title, fontsize=10, x=0.01, ha="left")
+            panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+            for axes, (name, row) in zip(panels.ravel(), rows.items(), strict=False):
+                for other in rows.values():
+                    x, y = other.evaluations, other.cloud[measure].mean(0)
+                    axes.plot(x, y, color=figures.FAINT, linewidth=1.0)
+                tint = figures.colour(name)
+                x, values = row.evaluations, row.cloud[measure]
+                axes.fill_between(x, values.min(0), values.max(0), color=tint, alpha=0.2, lw=0)
+                axes.plot(x, values.mean(0), color=tint)
+                axes.set(xscale="log", yscale="log")
+                said = f", diverged at step {row.diverged.min()}" if len(row.diverged) else ""
+                axes.set_title(name + said, color=tint, fontsize=10)
+            sound = [row.cloud[measure] for row in rows.values() if not len(row.diverged)]
+            if sound:  # a run that diverges would squeeze all the others into a line
+                low, high = min(x.min() for x in sound), max(x.max() for x in sound)
+                panels[0, 0].set_ylim(0.8 * low, 1.5 * high)
+            for axes in panels.ravel()[len(rows) :]:
+                axes.set_axis_off()
+            figure.supxlabel("gradient evaluations", fontsize=10)
+            figure.supylabel(f"error of the {measure}", fontsize=10)
+        return figure
+
+
+def compare(
+    target: Any,
+    samplers: Mapping[str, Sampler],
+    particles: Any,
+    num_steps: int,
+    *,
+    truth: tuple[Any, Any] | None = None,
+    reference: Particles | None = None,
+    ksd_kernel: Kernel | None = None,
+    num_seeds: int = 8,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Comparison:
+    """Run all samplers and measure how far each is from the truth.
+
+    Args:
+        target: what the samplers sample; the KSD takes its scores, on all data.
+        samplers: by name.
+        particles: where all begin, or a function `key -> particles` for a start of each seed's own.
+        truth: the mean and the covariance matrix, over all parameters in their order.
+        reference: draws from the target, as particles; without `truth`, it is their moments.
+        ksd_kernel: such as `spos.imq(1.0)`; a fixed bandwidth makes numbers comparable.
+        progress: show a progress line; by default only on a terminal.
+    """
+    target = as_target(target)
+    if not isinstance(samplers, Mapping) or not samplers:
+        raise TypeError(f"samplers must map names to samplers, got {samplers!r}")
+    for name, sampler in samplers.items():
+        if not isinstance(sampler, Sampler):
+            raise TypeError(f"samplers[{name!r}] must be a sampler, got {sampler!r}")
+    checks.whole("num_steps", num_steps)
+    checks.whole("num_seeds", num_seeds, at_least=2)
+    keys = jax.random.split(jax.random.key(seed), num_seeds)
+    if callable(particles):
+        starts = jax.vmap(particles)(jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys))
+    else:
+        starts = jax.tree.map(
+            lambda leaf: jnp.broadcast_to(leaf, (num_seeds, *leaf.shape)),
+            checks.particles(particles),
+        )
+    count, size = vectors(starts, 1).shape[1:]
+    draws = None if reference is None else checks.particles(reference)
+    known = as_truth(truth, draws, target, ksd_kernel, size)
+    stops = np.unique(np.linspace(0, num_steps, RECORDS + 1).round().astype(np.int32))[1:]
+    bar = Progress("compare", len(samplers)) if wanted(progress) else None
+    rows = {}
+    try:
+        for done, (name, sampler) in enumerate(samplers.items(), start=1):
+            rows[name] = _row(sampler, keys, starts, stops, known)
+            if bar is not None:
+                bar.update(done)
+    finally:
+        if bar is not None:
+            bar.close()
+    if draws is not None:
+        total = jax.tree.leaves(draws)[0].shape[0]
+        shape = (num_seeds, len(stops), count)
+        chosen = np.random.default_rng(seed).integers(total, size=shape)
+        none = np.empty(0, np.int64)
+        clouds = jax.tree.map(lambda leaf: leaf[chosen], draws)
+        rows[EXACT] = _measured(clouds, known, none, None, none)
+    title = f"{count} particles, {num_steps} steps, {num_seeds} seeds (± standard error)"
+    return Comparison(rows, num_steps, title)
+
+
+def gradients(sampler: Sampler, num_steps: int, num_particles: int) -> int:
+    """How many gradients so many steps take."""
+    told = getattr(sampler.target, "gradient_evaluations", None)
+    return num_steps * num_particles if told is None else told(num_steps, num_particles)
+
+
+def _row(sampler: Sampler, keys: Any, starts: Particles, stops: np.ndarray, truth: Truth) -> Row:
+    """Run the seeds of one sampler side by side; compiling is not timed."""
+    data, count = sampler.target.data, jax.tree.leaves(starts)[0].shape[1]
+    program = (
+        jax.jit(jax.vmap(lambda *given: _clouds(sampler, stops, *given), (0, 0, None)))
+        .lower(keys, starts, data)
+        .compile()
+    )
+    began = time.monotonic()
+    clouds, broke = jax.block_until_ready(program(keys, starts, data))
+    seconds = (time.monotonic() - began) / len(keys)
+    diverged = np.asarray(broke)[np.asarray(broke) >= 0]
+    spent = np.asarray([gradients(sampler, int(stop), count) for stop in stops], np.int64)
+    return _measured(clouds, truth, spent, seconds, diverged)
+
+
+def _measured(clouds, truth, evaluations, seconds, diverged) -> Row:
+    """From clouds by seed, record and particle."""
+    points = np.asarray(vectors(clouds, 2), np.float64)
+    seeds, records, _, size = points.shape
+    pooled = points[:, records // 2 :].reshape(seeds, -1, size)
+    return Row(
+        evaluations,
+        truth.moment_errors(points),
+        truth.moment_errors(pooled),
+        truth.distances(jax.tree.map(lambda leaf: leaf[:, -1], clouds)),
+        points[:, -1],
+        seconds,
+        diverged,
+    )
+
+
+def _clouds(sampler, stops, key, start, data):
+    """The particles at each of the stops, and the step that broke a particle or -1."""
+
+    def step(_, carry):
+        state, broke = carry
+        after, _ = advance(sampler, key, data, state)
+        finite = jnp.stack([jnp.isfinite(x).all() for x in jax.tree.leaves(after.particles)]).all()
+        return after, jnp.where(finite | (broke >= 0), broke, state.step)
+
+    def record(carry, bounds):
+        first, last = bounds
+        carry = jax.lax.fori_loop(first, last, step, carry)
+        return carry, carry[0].particles
+
+    bounds = jnp.asarray([0, *stops[:-1]], jnp.int32), jnp.asarray(stops, jnp.int32)
+    carry = sampler.init(start), jnp.full((), -1, jnp.int32)
+    (_, broke), clouds = jax.lax.scan(record, carry, bounds)
+    return clouds, broke
+
+
+def _cell(values: np.ndarray) -> str:
+    return f"{values.mean():.3g} ± {values.std(ddof=1) / np.sqrt(len(values)):.1g}"
