@@ -91,6 +91,7 @@ def test_a_saved_result_comes_back_in_its_structure_and_bits(saved):
         "name": "rbf",
         "bandwidth": 2.0,
         "refresh_every": 1,
+        "blocks": None,
     }
     assert after.settings["beta"] == "inf"
     for name in ("history_every", "num_steps", "seconds", "interrupted", "versions"):

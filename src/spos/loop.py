@@ -22,6 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks, progress
+from spos.algorithms.automatic import is_automatic
+from spos.auto.automatic import sample_automatically
 from spos.checkpoint import Checkpoint, fingerprint
 from spos.geometry import norm
 from spos.names import entry_name
@@ -85,7 +87,7 @@ def run(
 def sample(
     sampler: Sampler,
     particles: Particles,
-    num_steps: int,
+    num_steps: int | None = None,
     *,
     seed: int = 0,
     history_every: int | None = None,
@@ -96,6 +98,10 @@ def sample(
     checkpoint_every: float = 30.0,
 ) -> Result:
     """Run a sampler from `particles` for `num_steps` steps.
+
+    A sampler without a step size needs no number of steps either: it finds its coordinates and
+    steps, runs until its checks pass or its budget ends, and gives `result.draws`,
+    `result.converged` and `result.report()` (see `spos.auto`).
 
     Args:
         seed: the same seed gives the same bits.
@@ -108,8 +114,23 @@ def sample(
     """
     if not isinstance(sampler, Sampler):
         raise TypeError(f"sampler must come from spos.spos, spos.svgd, …, got {sampler!r}")
-    checks.whole("num_steps", num_steps, at_least=0)
     checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
+    if is_automatic(sampler):
+        unused = {
+            "num_steps": num_steps,
+            "history_every": history_every,
+            "callback": callback,
+            "checkpoint": checkpoint,
+        }
+        for name, value in unused.items():
+            if value is not None:
+                raise ValueError(
+                    f"{name} must be left out when the sampler has no step_size, got {value!r}"
+                )
+        return sample_automatically(sampler, particles, seed=seed, progress=progress)
+    if num_steps is None:
+        raise ValueError("num_steps must be given when the sampler has a step_size, got None")
+    checks.whole("num_steps", num_steps, at_least=0)
     if history_every is not None:
         checks.whole("history_every", history_every)
     if callback is not None:
@@ -289,6 +310,7 @@ class _Run:
             num_steps=int(self.state.step),
             seconds=self._seconds(),
             interrupted=self.interrupted,
+            score_memory=self.state.score_memory,
         )
 
 

@@ -39,7 +39,10 @@ class Result:
 
     def summary(self) -> "Summary":
         """Mean, standard deviation, quantiles and range of every parameter over the particles."""
-        names, values = parameters(self.particles)
+        return self._summary(self.particles, "particles")
+
+    def _summary(self, cloud: Particles, word: str) -> "Summary":
+        names, values = parameters(cloud)
         count = len(values)
         columns = {"mean": values.mean(0), "sd": values.std(0, ddof=1 if count > 1 else 0)}
         for q, row in zip(QUANTILES, np.quantile(values, QUANTILES, axis=0), strict=True):
@@ -47,10 +50,10 @@ class Result:
         columns["range"] = np.ptp(values, axis=0)
         spread = np.sqrt(2.0 * values.var(0).sum())
         title = (
-            f"{count} particles, {len(names)} parameters after {self.num_steps} steps of "
+            f"{count} {word}, {len(names)} parameters after {self.num_steps} steps of "
             f"{self.settings.get('algorithm', '?')} in {self.seconds:.1f} s"
             f"{' (interrupted)' if self.interrupted else ''}; "
-            f"root mean square distance of two particles {spread:.4g}"
+            f"root mean square distance of two {word} {spread:.4g}"
         )
         return Summary(names, columns, title)
 
@@ -83,6 +86,10 @@ class Result:
     def save(self, path: Any) -> Path:
         """Write everything to one `.npz` file, atomically; read it with `spos.load`."""
         path = Path(path)
+        archive.write(path, *self._packed())
+        return path
+
+    def _packed(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         particles, particle_structure = archive.pack(self.particles, "particles")
         history, history_structure = archive.pack(self.history, "history")
         info = {f"info {name}": values for name, values in self.info.items()}
@@ -97,8 +104,7 @@ class Result:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
-        archive.write(path, {**particles, **history, **info}, meta)
-        return path
+        return {**particles, **history, **info}, meta
 
 
 def by_chain(draws: Mapping[str, Any], recorded: bool) -> dict[str, np.ndarray]:
@@ -146,21 +152,22 @@ def load(path: Any) -> Result:
         raise ValueError(
             f"{path}: format {meta.get('format')} is not {FORMAT}; not a saved result?"
         )
-    return Result(
-        particles=archive.unpack(arrays, meta["particles"]),
-        info={
+    return Result(**unpacked(arrays, meta))
+
+
+def unpacked(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a saved result."""
+    plain = ("history_every", "settings", "versions", "num_steps", "seconds", "interrupted")
+    return {
+        "particles": archive.unpack(arrays, meta["particles"]),
+        "info": {
             name.removeprefix("info "): values
             for name, values in arrays.items()
             if name.startswith("info ")
         },
-        history=archive.unpack(arrays, meta["history"]),
-        history_every=meta["history_every"],
-        settings=meta["settings"],
-        versions=meta["versions"],
-        num_steps=meta["num_steps"],
-        seconds=meta["seconds"],
-        interrupted=meta["interrupted"],
-    )
+        "history": archive.unpack(arrays, meta["history"]),
+        **{name: meta[name] for name in plain},
+    }
 
 
 @dataclass(frozen=True)

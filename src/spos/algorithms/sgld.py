@@ -15,7 +15,9 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.algorithms.automatic import automatic
 from spos.dynamics import Preconditioner, build_sampler, langevin, scaled
+from spos.ensemble import Ensemble
 from spos.schedules import as_schedule
 from spos.score import as_target
 from spos.types import Particles, Sampler, State
@@ -23,13 +25,21 @@ from spos.types import Particles, Sampler, State
 
 def sgld(
     target: Any,
-    step_size: Any,
+    step_size: Any = None,
     beta: Any = 1.0,
     *,
-    preconditioner: Preconditioner | None = None,
+    preconditioner: Preconditioner | Ensemble | None = None,
 ) -> Sampler:
     """Parallel Langevin chains that do not interact; arguments as in `spos.spos`."""
     weight = 1.0 / checks.positive("beta", beta)
+    settings = {
+        "algorithm": "sgld",
+        "step_size": step_size,
+        "beta": beta,
+        "preconditioner": preconditioner,
+    }
+    if step_size is None:
+        return automatic(as_target(target), settings)
 
     def drift(key: jax.Array, state: State, scores: Particles):
         return scaled(weight, scores), jnp.nan
@@ -39,10 +49,5 @@ def sgld(
         drift,
         langevin(weight, preconditioner),
         as_schedule("step_size", step_size),
-        {
-            "algorithm": "sgld",
-            "step_size": step_size,
-            "beta": beta,
-            "preconditioner": preconditioner,
-        },
+        settings,
     )

@@ -19,7 +19,9 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.algorithms.automatic import automatic
 from spos.dynamics import Preconditioner, build_sampler, langevin, scaled
+from spos.ensemble import Ensemble
 from spos.interaction import stein
 from spos.kernels import Kernel, rbf
 from spos.schedules import as_schedule
@@ -29,18 +31,19 @@ from spos.types import Particles, Sampler, State
 
 def spos(
     target: Any,
-    step_size: Any,
+    step_size: Any = None,
     beta: Any = 1.0,
     *,
     kernel: Kernel | None = rbf(),  # noqa: B008 (immutable)
     group_size: int | None = None,
-    preconditioner: Preconditioner | None = None,
+    preconditioner: Preconditioner | Ensemble | None = None,
 ) -> Sampler:
     """Particles with their own score, a kernel interaction and noise.
 
     `target` is a log-density of one particle or a target such as `spos.posterior`; `step_size` a
-    number or a schedule; `kernel=None` drops the interaction. With `group_size=b` each step lets
-    particles interact only within random groups of b: O(M b) work instead of O(M²), unbiased.
+    number or a schedule, or None to leave it to `spos.sample`; `kernel=None` drops the interaction.
+    With `group_size=b` each step lets particles interact only within random groups of b: O(M b)
+    work instead of O(M²), unbiased.
     """
     checks.positive("beta", beta, allow_infinity=True)
     weight = None if not checks.is_traced(beta) and math.isinf(beta) else 1.0 / beta
@@ -48,6 +51,16 @@ def spos(
         raise ValueError("kernel must not be None when beta is infinite: nothing would move")
     if kernel is None and group_size is not None:
         raise ValueError(f"group_size must be None without a kernel, got {group_size!r}")
+    settings = {
+        "algorithm": "spos",
+        "step_size": step_size,
+        "beta": beta,
+        "kernel": kernel,
+        "group_size": group_size,
+        "preconditioner": preconditioner,
+    }
+    if step_size is None:
+        return automatic(as_target(target), settings)
     interaction = None if kernel is None else stein(kernel, group_size)
 
     def drift(key: jax.Array, state: State, scores: Particles):
@@ -62,12 +75,5 @@ def spos(
         drift,
         langevin(weight, preconditioner),
         as_schedule("step_size", step_size),
-        {
-            "algorithm": "spos",
-            "step_size": step_size,
-            "beta": beta,
-            "kernel": kernel,
-            "group_size": group_size,
-            "preconditioner": preconditioner,
-        },
+        settings,
     )

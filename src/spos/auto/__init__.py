@@ -1,0 +1,1 @@
+"""Sampling without settings: the machinery finds its own scales, steps and end, and then judges."""

@@ -1,0 +1,87 @@
+"""From wherever the particles start to where the density is.
+
+Starts whose density is not finite are drawn again if there is a way to, else put onto finite ones.
+Then come short chunks of single steps, each particle with a step of its own, so that one that sits
+on a cliff does not stop the others. After each chunk the metric is learnt from the better half of
+what was seen, and **birth-death** moves particles over distances that no path would bridge:
+
+    Λ_i = log ν(z_i) - log p(z_i), less its mean,        ν the density of the particles
+
+with log ν = -d log r up to a constant, r the distance to the √M-th neighbour: a width of its own
+for every particle, so that a wide mode is not taken for a poor one because its density is low. A
+particle with Λ > 0 has too many neighbours for its density. It dies at the rate Λ and another one
+takes its place; with Λ < 0 it is born again at the rate -Λ, in place of another. Only what exceeds
+the usual counts, four times the √(d/2) nats of a Gaussian or, if more, of what a particle sees on
+its own path: the rest is the business of the moves. All this only prepares: the rounds that are
+kept have none of it.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+TRIES = 20  # to draw a start with a finite density
+WIDEST = 100.0  # nats: beyond, one is as lost as the other
+
+
+def finite_starts(
+    theta: np.ndarray,
+    log_prob: Callable[[np.ndarray], np.ndarray],
+    redraw: Callable[[int], np.ndarray] | None,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Starts of finite density, and which of them are no copies."""
+    theta = theta.copy()
+    bad = ~np.isfinite(log_prob(theta))
+    tries = 0
+    while bad.any() and redraw is not None and tries < TRIES:
+        tries += 1
+        theta[bad] = redraw(tries)[bad]
+        bad = ~np.isfinite(log_prob(theta))
+    if bad.all():
+        times = f", each drawn {tries + 1} times" if tries else ""
+        raise ValueError(
+            f"the log-density or its gradient is not finite at any of the {len(theta)} starts"
+            f"{times}: check the density there, or start where it is finite"
+        )
+    theta[bad] = theta[rng.choice(np.flatnonzero(~bad), bad.sum())]
+    return theta, ~bad
+
+
+def parted(theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Coordinates in which all starts agree get a spread, as a metric needs one."""
+    same = np.ptp(theta, axis=0) == 0
+    return np.where(same, theta + rng.standard_normal(theta.shape), theta)
+
+
+def birth_death(z: np.ndarray, path: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """For each place, the particle that stands there after one unit of time. `path` has the
+    log-density of the last records, the present one at its end."""
+    count, size = z.shape
+    squares = (z * z).sum(1)
+    sq = np.maximum(squares[:, None] + squares - 2 * z @ z.T, 0.0)
+    near = np.sort(sq, 1)[:, round(np.sqrt(count))]
+    crowd = -0.5 * size * np.log(np.maximum(near, 1e-6 * np.median(near) + 1e-300))
+    excess = crowd - path[-1]
+    excess = np.clip(excess - np.median(excess), -WIDEST, WIDEST)
+    excess -= excess.mean()
+    allowed = 4.0 * max(np.sqrt(size / 2.0), np.median(path.std(0)))
+    rate = np.sign(excess) * np.maximum(np.abs(excess) - allowed, 0.0)
+    happens = rng.random(count) < 1.0 - np.exp(-np.abs(rate))
+    dies, born = happens & (rate > 0), happens & (rate < 0)
+    place = np.arange(count)
+    if dies.all() or not happens.any():
+        return place
+    place[dies] = rng.choice(np.flatnonzero(~dies), dies.sum())
+    for parent in np.flatnonzero(born):
+        place[rng.integers(count)] = parent
+    return place
+
+
+def settled(log_prob: np.ndarray) -> bool:
+    """Has the median particle stopped climbing? `log_prob` has records and particles."""
+    half = len(log_prob) // 2
+    rise = log_prob[half:].mean(0) - log_prob[:half].mean(0)
+    middle = np.median(rise)
+    error = 1.25 * 1.4826 * np.median(np.abs(rise - middle)) / np.sqrt(len(rise))
+    return bool(abs(middle) < 3.0 * error + 1e-9)

@@ -1,0 +1,233 @@
+"""The move, and a compiled chunk of moves.
+
+In coordinates θ = c + L z, with g = Lᵀ ∇ log p, the particles stand in two halves A and B. One half
+moves while the other stands still, then they change places. With ξ standard normal and a step e,
+
+    f(z) = g(z) + β/|B| Σ_{j∈B} [ k(z, z_j) g_j + ∇_j k(z, z_j) ]            the drift of SPOS
+    p = ξ;   then n times:   p += e/2 f(z),   z += e p,   p += e/2 f(z)       a leapfrog
+    accept with probability min(1, exp[ log p(z') - log p(z) - |p'|²/2 + |ξ|²/2 ])
+
+where f is shortened so that a single push e²|f|/2 is at most √d. One leapfrog is the SPOS step
+z + h f + √(2h) ξ, h = e²/2, with a Metropolis test. A leapfrog keeps volume and can be reversed
+whatever field of the position drives it, and f depends on the half that stands still and on the
+particle alone. So p × … × p is exactly invariant: no error of the step, none of a finite number of
+particles. (A field made from the moving half itself would not do: see the tests.)
+
+A **jump** is a leapfrog of one step without force, whose momentum carries the particle by the
+difference of two particles of the other half. That is symmetric, hence exact too, and it crosses
+between modes that both halves know.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from spos.noise import normal_matrix
+from spos.types import Particles, PyTree, Sampler
+
+RECORDS = 25  # of a chunk
+LONGEST_STEP = 1.9  # a leapfrog on a standard normal is unstable from 2 on
+
+
+class Cloud(NamedTuple):
+    """Particles in whitened coordinates, the log-density there, and its gradient."""
+
+    z: jax.Array
+    log_prob: jax.Array
+    score: jax.Array
+
+
+class Frame(NamedTuple):
+    """θ = centre + factor z."""
+
+    centre: jax.Array
+    factor: jax.Array
+
+
+class Tuning(NamedTuple):
+    """How a chunk moves; all of it may change without compiling anew."""
+
+    log_step: jax.Array  # one a particle
+    rate: Any = 0.0  # at which log_step follows the acceptance; 0 is frozen, and then exact
+    pooled: Any = True  # one step for all, or each its own
+    leaps: Any = 1
+    thin: Any = 1  # moves from one record to the next
+    jumps: Any = False  # also propose differences of the other half
+
+
+class Records(NamedTuple):
+    """What a chunk leaves behind, with a leading axis of records."""
+
+    z: jax.Array
+    log_prob: jax.Array
+    score: jax.Array
+    acceptance: jax.Array
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A sampler's target as a function of flat vectors. Equal ones share a compiled program."""
+
+    sampler: Sampler
+    structure: Any
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[Any, ...]
+    beta: float
+    accept: float = 0.8
+
+    @property
+    def dtype(self) -> Any:
+        return jnp.result_type(*self.dtypes)
+
+    def unflatten(self, rows: Any) -> Particles:
+        """Rows of numbers, with any leading axes, as particles."""
+        sizes = [math.prod(shape) for shape in self.shapes]
+        ends = [sum(sizes[: n + 1]) for n in range(len(sizes))]
+        parts = [
+            rows[..., end - size : end].reshape(*rows.shape[:-1], *shape).astype(dtype)
+            for size, end, shape, dtype in zip(sizes, ends, self.shapes, self.dtypes, strict=True)
+        ]
+        return jax.tree.unflatten(self.structure, parts)
+
+    def evaluate(self, data: PyTree, frame: Frame, z: jax.Array) -> Cloud:
+        """Where anything is not a number, the density is nothing."""
+        target = self.sampler.target
+        batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32), data)
+
+        def log_prob(theta: jax.Array) -> jax.Array:
+            return jnp.asarray(target.log_prob(self.unflatten(theta), batch), self.dtype)
+
+        values, scores = jax.vmap(jax.value_and_grad(log_prob))(frame.centre + z @ frame.factor.T)
+        g = scores @ frame.factor
+        good = jnp.isfinite(values) & jnp.isfinite(g).all(1) & jnp.isfinite(z).all(1)
+        return Cloud(z, jnp.where(good, values, -jnp.inf), jnp.where(good[:, None], g, 0.0))
+
+
+def stein_field(z: jax.Array, others: jax.Array, scores: jax.Array) -> jax.Array:
+    """(1/|B|) Σ_j [k g_j + ∇_j k] at every row of z. The bandwidth is the mean squared distance of
+    the others over log |B|: in whitened units as good as the median, and without a sort."""
+    count = len(others)
+    spread = jnp.sum((others - others.mean(0)) ** 2) / (count - 1)
+    slope = jnp.log(float(count)) / jnp.maximum(spread, 1e-12)  # 2/η²
+    sq = jnp.sum(z * z, 1)[:, None] + jnp.sum(others * others, 1) - 2.0 * z @ others.T
+    k = jnp.exp(-0.5 * slope * jnp.maximum(sq, 0.0)) / count
+    return k @ (scores - slope * others) + slope * k.sum(1, keepdims=True) * z
+
+
+class Luck(NamedTuple):
+    """All the randomness of a move. It comes from one matrix of normals: every further call of a
+    generator would take half a second to compile."""
+
+    kick: jax.Array  # standard normal
+    shake: jax.Array  # the rest is uniform on (0, 1)
+    accept: jax.Array  # for the leapfrog and for the jump
+    pair: jax.Array  # the two particles whose difference is a jump
+
+
+def draw_luck(key: jax.Array, like: jax.Array) -> Luck:
+    count, size = like.shape
+    normals = normal_matrix(key, (count, size + 5), like.dtype)
+    uniforms = jax.scipy.special.ndtr(normals[:, size:])
+    return Luck(normals[:, :size], uniforms[:, 0], uniforms[:, 1:3], uniforms[:, 3:])
+
+
+def choose(uniforms: jax.Array, count: int) -> jax.Array:
+    """One of `count` for each uniform number, which may be a rounded 1."""
+    return jnp.minimum(jnp.floor(uniforms * count).astype(jnp.int32), count - 1)
+
+
+def move_half(problem, data, frame, luck: Luck, own: Cloud, other: Cloud, step, leaps, jumping):
+    """The move of the module's docstring; also the acceptance probability of every particle."""
+    size, rivals = own.z.shape[1], len(other.z)
+    e = step[:, None]
+
+    def force(z: jax.Array, g: jax.Array) -> jax.Array:
+        f = g
+        if problem.beta:
+            f = g + problem.beta * stein_field(z, other.z, other.score)
+        push = 0.5 * e * e * jnp.linalg.norm(f, axis=1, keepdims=True)
+        limit = jnp.minimum(1.0, math.sqrt(size) / jnp.maximum(push, 1e-30))
+        return jnp.where(jumping, 0.0, f * limit)
+
+    def leap(carry):
+        n, cloud, p, f = carry
+        p = p + 0.5 * e * f
+        cloud = problem.evaluate(data, frame, cloud.z + e * p)
+        f = force(cloud.z, cloud.score)
+        return n + 1, cloud, p + 0.5 * e * f, f
+
+    first, gap = choose(luck.pair[:, 0], rivals), 1 + choose(luck.pair[:, 1], rivals - 1)
+    difference = other.z[first] - other.z[(first + gap) % rivals]
+    p0 = jnp.where(jumping, difference / e, luck.kick)
+    begin = (0, own, p0, force(own.z, own.score))
+    last = jnp.where(jumping, 1, leaps)
+    _, new, p, _ = jax.lax.while_loop(lambda carry: carry[0] < last, leap, begin)
+    energy = new.log_prob - own.log_prob - 0.5 * jnp.sum(p * p - p0 * p0, 1)
+    likely = jnp.where(jnp.isnan(energy), 0.0, jnp.exp(jnp.minimum(energy, 0.0)))
+    taken = jnp.where(jumping, luck.accept[:, 1], luck.accept[:, 0]) < likely
+    kept = Cloud(
+        jnp.where(taken[:, None], new.z, own.z),
+        jnp.where(taken, new.log_prob, own.log_prob),
+        jnp.where(taken[:, None], new.score, own.score),
+    )
+    return kept, likely
+
+
+def move(problem, data, frame, key, cloud: Cloud, tuning: Tuning):
+    """Both halves once, and once more with jumps if they are on; then the steps adapt."""
+    half = len(cloud.z) // 2
+    luck = draw_luck(key, cloud.z)
+    # a step that varies keeps a leapfrog from going round in circles
+    shake = jnp.where(tuning.rate > 0, 1.0, 0.5 + 0.5 * luck.shake)
+    step = jnp.exp(tuning.log_step) * shake
+
+    def turn(n, carry):  # the half in front moves and goes to the back, with all that is its own
+        front = jax.tree.map(lambda x: x[:half], carry)
+        back = jax.tree.map(lambda x: x[half:], carry)
+        own, luck, step, acceptance = front
+        own, likely = move_half(
+            problem, data, frame, luck, own, back[0], step, tuning.leaps, n >= 2
+        )
+        front = own, luck, step, jnp.where(n >= 2, acceptance, likely)
+        return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), back, front)
+
+    turns = jnp.where(tuning.jumps, 4, 2)
+    cloud, _, _, acceptance = jax.lax.fori_loop(
+        0, turns, turn, (cloud, luck, step, jnp.zeros_like(step))
+    )
+    miss = jnp.where(tuning.pooled, acceptance.mean(), acceptance) - problem.accept
+    log_step = jnp.minimum(tuning.log_step + tuning.rate * miss, math.log(LONGEST_STEP))
+    return cloud, tuning._replace(log_step=log_step), acceptance
+
+
+@functools.partial(jax.jit, static_argnames=("problem",))
+def evaluate(problem: Problem, data: PyTree, frame: Frame, z: jax.Array) -> Cloud:
+    return problem.evaluate(data, frame, z)
+
+
+@functools.partial(jax.jit, static_argnames=("problem",))
+def chunk(
+    problem: Problem, data: PyTree, frame: Frame, key: jax.Array, cloud: Cloud, tuning: Tuning
+) -> tuple[Cloud, jax.Array, Records]:
+    """RECORDS times `thin` moves: the last cloud, the steps, and a record of every `thin`-th."""
+
+    def record(carry, n):
+        cloud, log_step = carry
+
+        def once(m, inner):
+            cloud, log_step, total = inner
+            own = jax.random.fold_in(key, n * tuning.thin + m)
+            now = tuning._replace(log_step=log_step)
+            cloud, now, acceptance = move(problem, data, frame, own, cloud, now)
+            return cloud, now.log_step, total + acceptance
+
+        start = (cloud, log_step, jnp.zeros_like(log_step))
+        cloud, log_step, total = jax.lax.fori_loop(0, tuning.thin, once, start)
+        return (cloud, log_step), Records(cloud.z, cloud.log_prob, cloud.score, total / tuning.thin)
+
+    (cloud, log_step), records = jax.lax.scan(record, (cloud, tuning.log_step), jnp.arange(RECORDS))
+    return cloud, log_step, records

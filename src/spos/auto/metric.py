@@ -1,0 +1,74 @@
+"""The coordinates in which the target looks like a standard normal.
+
+Two maps, one after the other: θ = c + W y, fixed by the starts once and for all, and y = m + L z,
+learnt again and again.
+
+**W** whitens the starts, and its free rotation is fixed by the first d + 1 of them. An affine map
+of target and starts then leaves every y as it was, and with it all that follows. That takes
+4 (d + 1) starts; with fewer, W only scales each parameter by itself.
+
+**L** is the symmetric root of the C that solves
+
+    C cov(∇ log p) C = cov(y),
+
+the geometric mean of cov(y) and cov(∇ log p)⁻¹. For a Gaussian C is its covariance whatever the law
+of the cloud, so it is right long before the cloud is. With fewer than 4 d independent points both
+covariances shrink towards their diagonals, by the weight d / (d + number of points).
+"""
+
+import numpy as np
+
+ENOUGH = 4  # points a dimension
+FLATTEST = 1e-12  # slope in units of the spread, squared: a flat direction has no scale of its own
+FLOOR = 1e-13  # of eigenvalues, relative to the largest
+
+
+def start_frame(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """c and W from starts that differ in every coordinate."""
+    centre = theta.mean(0)
+    away = theta - centre
+    scale = away.std(0)
+    count, size = theta.shape
+    if count < ENOUGH * (size + 1):
+        return centre, np.diag(scale)
+    # by QR and not from the covariance, which would square the condition number
+    _, upper = np.linalg.qr(away / scale / np.sqrt(count))
+    if np.linalg.cond(upper) > 1e8:
+        return centre, np.diag(scale)
+    factor = scale[:, None] * upper.T
+    ruler = np.linalg.solve(factor, (theta[1 : size + 1] - theta[0]).T)
+    rotation, triangle = np.linalg.qr(ruler)
+    return centre, factor @ (rotation * np.where(np.diag(triangle) < 0, -1.0, 1.0))
+
+
+def learn(y: np.ndarray, scores: np.ndarray, independent: float) -> tuple[np.ndarray, np.ndarray]:
+    """m and L from rows of y and ∇ log p, worth `independent` points."""
+    centre = y.mean(0)
+    y, scores = y - centre, scores - scores.mean(0)
+    size = y.shape[1]
+    spread = np.maximum((y * y).mean(0), np.finfo(float).tiny)
+    slope = np.maximum((scores * scores).mean(0), FLATTEST / spread)
+    scale = (spread / slope) ** 0.25
+    a, b = _covariance(y / scale), _covariance(scores * scale)
+    units = np.sqrt(np.trace(a) / np.trace(b))
+    weight = size / (size + independent) if independent < ENOUGH * size else FLOOR
+    a, b = (_shrunk(c * size / np.trace(c), weight) for c in (a, b))
+    root, inverse = _roots(b)
+    middle, _ = _roots(root @ a @ root)
+    c_root, _ = _roots(units * inverse @ middle @ inverse)
+    return centre, scale[:, None] * c_root
+
+
+def _covariance(rows: np.ndarray) -> np.ndarray:
+    return rows.T @ rows / len(rows)
+
+
+def _shrunk(matrix: np.ndarray, weight: float) -> np.ndarray:
+    return (1.0 - weight) * matrix + weight * np.eye(len(matrix))
+
+
+def _roots(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The symmetric square root and its inverse."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    root = np.sqrt(np.maximum(values, FLOOR * values[-1]))
+    return (vectors * root) @ vectors.T, (vectors / root) @ vectors.T

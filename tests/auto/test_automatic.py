@@ -1,0 +1,234 @@
+"""Without a step size or a number of steps: the right law, or a warning that says why not.
+
+Most tests share one compiled program, a mixture of two normals in three dimensions whose numbers
+are data. Moments are promised with an error of 0.025 standard deviations; five times that is
+allowed.
+"""
+
+import arviz_stats
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos.auto import approach, automatic
+from spos.report.verdict import Verdict
+
+SIZE, COUNT, OFF = 3, 100, 0.125
+FAR = np.full(SIZE, 8.0)
+
+
+class Mixture:
+    """log Σ_k exp(a_k - |P_k (x - m_k)|²/2), and not a number behind a wall."""
+
+    data = None
+
+    def log_prob(self, theta, batch=None):
+        heights, means, precisions, wall = self.data if batch is None else batch
+        away = jnp.einsum("kij,kj->ki", precisions, theta - means)
+        value = jax.nn.logsumexp(heights - 0.5 * jnp.sum(away**2, 1))
+        return jnp.where(theta[0] < wall, jnp.nan, value)
+
+    def score(self, particles, batch=None):
+        raise NotImplementedError
+
+    def draw(self, key, step, data):
+        return data
+
+
+TARGET = Mixture()
+SAMPLER = spos.spos(TARGET)
+
+
+def uniform(seed=0, count=COUNT):
+    return jax.random.uniform(jax.random.key(seed), (count, SIZE), minval=-2.0, maxval=2.0)
+
+
+def run(means, roots, heights=(0.0, 0.0), wall=-np.inf, start=None, **options):
+    """The covariances are root rootᵀ; both components are normalised."""
+    roots = [np.broadcast_to(root, (SIZE, SIZE)) for root in roots]
+    heights = np.asarray(heights) - [np.linalg.slogdet(root)[1] for root in roots]
+    data = heights, np.asarray(means), np.linalg.inv(roots), np.asarray(wall)
+    TARGET.data = tuple(jnp.asarray(part, jnp.float32) for part in data)
+    return spos.sample(SAMPLER, uniform() if start is None else start, progress=False, **options)
+
+
+def normal(mean, root, **options):
+    return run([mean, mean], [root, root], **options)
+
+
+def two_clouds(seed=0):
+    side = jnp.where(jnp.arange(COUNT) % 2 == 0, 1.0, -1.0)[:, None]
+    return side * FAR.astype(np.float32) + uniform(seed)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return normal(np.zeros(SIZE), np.eye(SIZE))
+
+
+def assert_moments(result, mean, sd):
+    draws = np.asarray(result.draws, np.float64)
+    assert (np.abs(draws.mean(0) - mean) / sd < OFF).all()
+    assert (np.abs(np.log(draws.std(0) / sd)) < OFF).all()
+
+
+def test_correlated_scales_a_million_apart_with_scores_of_1e8_are_no_obstacle():
+    scale = np.array([1e-4, 1.0, 1e2])
+    correlation = np.full((SIZE, SIZE), 0.999) + 0.001 * np.eye(SIZE)
+    mean = 3.0 * scale
+    result = normal(mean, scale[:, None] * np.linalg.cholesky(correlation))
+    assert result.converged, result.report()
+    assert_moments(result, mean, scale)
+    found = np.corrcoef(np.asarray(result.draws, np.float64).T)
+    np.testing.assert_allclose(found, correlation, atol=3e-4)
+
+
+def test_starts_without_a_density_are_replaced():
+    result = normal(np.full(SIZE, 5.0), np.eye(SIZE), wall=0.0)
+    assert result.converged, result.report()
+    assert_moments(result, 5.0, 1.0)
+    assert "replaced" in result.report()
+
+
+def test_no_start_with_a_density_is_an_error():
+    with pytest.raises(ValueError, match=r"not finite at any of the 100 starts"):
+        normal(np.zeros(SIZE), np.eye(SIZE), wall=10.0)
+
+
+def test_modes_of_one_shape_get_their_weights_by_jumps():
+    result = run([FAR, -FAR], [np.eye(SIZE)] * 2, np.log([0.3, 0.7]))
+    assert result.converged, result.report()
+    assert abs(np.mean(np.asarray(result.draws)[:, 0] > 0) - 0.3) < OFF * np.sqrt(0.21)
+
+
+def test_a_mode_thirty_nats_below_is_left_by_birth_and_death():
+    result = run([FAR, -FAR], [0.5 * np.eye(SIZE), np.eye(SIZE)], (-30.0, 0.0), start=two_clouds())
+    assert result.converged, result.report()
+    assert (np.asarray(result.draws)[:, 0] < 0).all()
+    assert "birth-death" in result.report()
+
+
+def test_modes_that_cannot_be_weighed_are_confessed(monkeypatch):
+    monkeypatch.setattr(automatic, "BUDGET", 400_000)
+    shapes = [5.0 * np.eye(SIZE), 0.2 * np.eye(SIZE)]
+    with pytest.warns(spos.ConvergenceWarning, match="mixing"):
+        result = run([4 * FAR, -4 * FAR], shapes, start=4 * two_clouds())
+    assert not result.converged
+    assert "separate modes" in " ".join(result.report().split())
+    assert (np.asarray(result.draws)[:, 0] > 0).any()  # birth-death kept the wide mode
+    assert (np.asarray(result.draws)[:, 0] < 0).any()
+
+
+def test_a_density_that_cannot_be_normalised_is_confessed(monkeypatch):
+    monkeypatch.setattr(automatic, "BUDGET", 400_000)
+    flat = np.stack([np.diag([1.0, 1.0, 0.0])] * 2)
+    parts = np.zeros(2), np.zeros((2, SIZE)), flat, np.asarray(-np.inf)
+    TARGET.data = tuple(jnp.asarray(part, jnp.float32) for part in parts)
+    with pytest.warns(spos.ConvergenceWarning, match="trend"):
+        spos.sample(SAMPLER, uniform())
+
+
+def test_a_funnel_is_confessed_and_called_so(monkeypatch):
+    monkeypatch.setattr(automatic, "BUDGET", 400_000)
+
+    def funnel(theta):
+        inner = -0.5 * jnp.sum(theta["x"] ** 2) * jnp.exp(-theta["v"]) - 4.5 * theta["v"]
+        return inner - theta["v"] ** 2 / 18.0
+
+    start = {"v": uniform()[:, 0], "x": jax.random.normal(jax.random.key(1), (COUNT, 9))}
+    with pytest.warns(spos.ConvergenceWarning):
+        result = spos.sample(spos.spos(funnel), start)
+    assert "as in a funnel" in " ".join(result.report().split())
+    assert result.draws["x"].shape == (len(result.draws["v"]), 9)
+
+
+def test_birth_death_balances_density_and_crowding():
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(200, 2))
+    log_prob = -0.5 * (z**2).sum(1)
+    still = approach.birth_death(z, np.tile(log_prob, (10, 1)), rng)
+    assert (still == np.arange(200)).all()
+    z[:100] += 30.0
+    lower = log_prob - np.where(np.arange(200) < 100, 40.0, 0.0)
+    place = approach.birth_death(z, np.tile(lower, (10, 1)), rng)
+    assert (place >= 100).mean() > 0.95
+
+
+@pytest.mark.filterwarnings("ignore::spos.ConvergenceWarning")  # one round need not be enough
+def test_an_affine_map_of_the_target_maps_the_particles(monkeypatch):
+    monkeypatch.setattr(automatic, "ROUNDS", 1)
+    rng = np.random.default_rng(0)
+    rotation = np.linalg.qr(rng.normal(size=(SIZE, SIZE)))[0]
+    stretch, shift = rotation * 10.0 ** np.array([-3, 0, 3]), rng.normal(size=SIZE)
+    with jax.enable_x64(True):
+
+        class Mapped(Mixture):
+            def log_prob(self, theta, batch=None):
+                inverse, centre = self.data if batch is None else batch
+                x = inverse @ (theta - centre)
+                return -3.0 * jnp.sum(jnp.log1p(x**2 / 5.0)) - 0.5 * (x[0] - x[1]) ** 2
+
+        target, start = Mapped(), rng.uniform(-2, 2, (COUNT, SIZE))
+        sampler = spos.spos(target)
+        target.data = np.eye(SIZE), np.zeros(SIZE)
+        one = np.asarray(spos.sample(sampler, start).history)
+        target.data = np.linalg.inv(stretch), shift
+        other = np.asarray(spos.sample(sampler, start @ stretch.T + shift).history)
+    assert one.dtype == np.float64
+    back = np.linalg.solve(stretch, (other - shift).reshape(-1, SIZE).T).T.reshape(one.shape)
+    assert np.abs(back - one).max() / one.std() < 1e-4
+
+
+def test_the_draws_pool_the_history_in_the_type_of_the_particles(plain):
+    assert plain.draws.shape == (plain.history.shape[0] * COUNT, SIZE)
+    assert plain.draws.dtype == plain.particles.dtype == jnp.float32
+    np.testing.assert_array_equal(plain.draws.reshape(plain.history.shape), plain.history)
+    np.testing.assert_array_equal(plain.history[-1], plain.particles)
+
+
+def test_a_seed_gives_the_same_bits_and_nothing_is_compiled_twice(plain, compilations):
+    again = normal(np.zeros(SIZE), np.eye(SIZE))
+    np.testing.assert_array_equal(again.draws, plain.draws)
+    assert not compilations
+    other = normal(np.zeros(SIZE), np.eye(SIZE), seed=1)
+    assert (other.draws[:10] != plain.draws[:10]).all()
+
+
+def test_an_interrupted_run_returns_what_there_is(monkeypatch):
+    passed = []
+
+    def interrupt(self, label):
+        passed.append(label)
+        if len(passed) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(automatic._Run, "_show", interrupt)
+    with pytest.warns(spos.ConvergenceWarning, match="interrupted"):
+        result = normal(np.zeros(SIZE), np.eye(SIZE))
+    assert result.interrupted
+    assert not result.converged
+    assert result.draws.shape == (COUNT, SIZE)
+
+
+def test_it_comes_back_from_a_file(plain, tmp_path):
+    loaded = spos.load(plain.save(tmp_path / "run.npz"))
+    np.testing.assert_array_equal(loaded.draws, plain.draws)
+    assert loaded.verdict == plain.verdict
+    assert loaded.report() == plain.report()
+
+
+def test_arviz_agrees_with_the_verdict(plain):
+    tree = plain.to_arviz()
+    assert tree.posterior["theta"].shape == (4, len(plain.draws) // 4, SIZE)
+    assert set(tree.sample_stats) == {"lp", "acceptance_rate"}
+    checks = {check.name: check for check in plain.verdict.checks}
+    assert float(arviz_stats.rhat(tree)["theta"].max()) == pytest.approx(
+        checks["R-hat"].value, abs=1e-4
+    )
+    assert checks["effective sample size"].value >= 400
+
+
+def test_a_verdict_without_checks_is_not_a_good_one():
+    assert not Verdict(()).converged

@@ -1,0 +1,88 @@
+"""The move leaves p × … × p exactly alone, at steps where anything less would show.
+
+256 ensembles of 8 particles start with exact draws from p ∝ exp(-Σ x⁴) and move on. The mean of x²
+over an ensemble's path has 256 independent replicates, and lies 5 standard errors from the truth
+once in a million right runs.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos.auto import engine
+from spos.auto.engine import Cloud, Frame, Problem, Tuning
+
+ENSEMBLES, PARTICLES, SIZE = 256, 8, 2
+TRUTH = math.gamma(3 / 4) / math.gamma(1 / 4)  # E x²
+RNG = np.random.default_rng(0)
+EXACT = RNG.gamma(0.25, size=(ENSEMBLES, PARTICLES, SIZE)) ** 0.25
+EXACT = jnp.asarray(EXACT * RNG.choice([-1, 1], EXACT.shape), jnp.float32)
+FRAME = Frame(jnp.full(SIZE, 0.1), jnp.asarray([[0.6, 0.0], [0.2, 0.5]]))
+
+
+def log_prob(theta):
+    return -jnp.sum(theta**4)
+
+
+def walker(beta=4.0):
+    """Ensembles' means of x² over 60 moves: a compiled function of the step, leaps and jumps."""
+    problem = Problem(
+        *(spos.spos(log_prob), jax.tree.structure(0), ((SIZE,),), (jnp.dtype("float32"),), beta)
+    )
+
+    def path(key, theta, plan):
+        z = jnp.linalg.solve(FRAME.factor, (theta - FRAME.centre).T).T
+        cloud: Cloud = problem.evaluate(None, FRAME, z)
+
+        def moved(cloud, key):
+            cloud, _, _ = engine.move(problem, None, FRAME, key, cloud, plan)
+            return cloud, jnp.mean((FRAME.centre + cloud.z @ FRAME.factor.T) ** 2)
+
+        return jax.lax.scan(moved, cloud, jax.random.split(key, 60))[1].mean()
+
+    return jax.jit(jax.vmap(path, in_axes=(0, 0, None)))
+
+
+def error(walk, step=1.2, leaps=1, jumps=False):
+    """How many standard errors the mean of x² is away from the truth."""
+    plan = Tuning(
+        *(jnp.full(PARTICLES, math.log(step)), jnp.float32(0.0), jnp.asarray(True)),
+        *(jnp.asarray(leaps), jnp.asarray(1), jnp.asarray(jumps)),
+    )
+    found = np.asarray(walk(jax.random.split(jax.random.key(1), ENSEMBLES), EXACT, plan))
+    return (found.mean() - TRUTH) / (found.std() / math.sqrt(ENSEMBLES))
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return walker()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"leaps": 3, "step": 0.9, "jumps": True}], ids=["one leap", "leaps and jumps"]
+)
+def test_the_move_is_exact(walk, options):
+    assert abs(error(walk, **options)) < 5
+
+
+def test_without_the_metropolis_test_it_is_not(monkeypatch):
+    lucky = engine.draw_luck
+    monkeypatch.setattr(
+        engine, "draw_luck", lambda *a: (u := lucky(*a))._replace(accept=jnp.zeros_like(u.accept))
+    )
+    assert abs(error(walker())) > 10
+
+
+def test_with_the_statistics_of_the_half_that_moves_it_is_not(monkeypatch):
+    half = engine.move_half
+    monkeypatch.setattr(
+        *(engine, "move_half"),
+        lambda problem, data, frame, luck, own, other, *rest: half(
+            problem, data, frame, luck, own, own, *rest
+        ),
+    )
+    assert abs(error(walker())) > 10
