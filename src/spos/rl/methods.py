@@ -1,0 +1,62 @@
+"""Three ways to move policies, all with the same step.
+
+    independent   v_i = s_i                                   no noise
+    svpg          v_i = stein_i                               no noise
+    spos          v_i = s_i/β + stein_i                       T = 1/β
+
+    θ_i += h P m̂_i + sqrt(2 h T P) ξ_i
+
+s_i is the policy gradient over α, stein_i the kernel's direction (`spos.interaction`), m̂ and P are
+Adam's running mean of v and its step (`spos.adam`). How noise and Adam go together in SPOS-PG was
+never published. This is the form in which q stays in balance: a drift scaled by P needs noise
+scaled by sqrt(P), so that Adam's own preconditioner scales both. Noise that ignored P would be a
+temperature of its own in every coordinate.
+
+Adam forgets the scale of v: α and β act only through what they weigh against each other. In `svpg`
+α weighs the gradient against the repulsion. In `spos` it also sets the temperature: P is about
+1/|v|, so that the noise of a step is about sqrt(2h / (β|v|)) against a drift of h. They are equal
+where |v| = 2 / (β h).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from spos.algorithms.spos import spos
+from spos.algorithms.svgd import svgd
+from spos.dynamics import adam, build_sampler, langevin
+from spos.schedules import as_schedule
+from spos.types import Particles, Sampler, State, Target
+
+
+def independent(target: Target, learning_rate: Any, beta: Any) -> Sampler:
+    """Each policy climbs by itself."""
+
+    def drift(key: jax.Array, state: State, scores: Particles) -> tuple[Particles, Any]:
+        return scores, jnp.nan
+
+    return build_sampler(
+        target,
+        drift,
+        langevin(None, adam()),
+        as_schedule("learning_rate", learning_rate),
+        {"algorithm": "independent", "step_size": learning_rate},
+    )
+
+
+def svpg(target: Target, learning_rate: Any, beta: Any) -> Sampler:
+    return svgd(target, learning_rate, preconditioner=adam())
+
+
+def spos_pg(target: Target, learning_rate: Any, beta: Any) -> Sampler:
+    return spos(target, learning_rate, beta, preconditioner=adam())
+
+
+# (target, learning_rate, beta); the first two have no use for β
+METHODS: dict[str, Callable[[Target, Any, Any], Sampler]] = {
+    "independent": independent,
+    "svpg": svpg,
+    "spos": spos_pg,
+}

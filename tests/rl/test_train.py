@@ -1,0 +1,146 @@
+"""Training: what it leaves behind, that a seed decides it, what it says when things go wrong."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos import envs, rl
+from spos.envs import Continuous, Discrete, Environment, Step
+from spos.rl import policies
+
+TINY = {"iterations": 3, "particles": 3, "episodes": 2, "hidden": (4,)}
+
+
+def line(name="line", reward=lambda state: 1.0 - state**2, horizon=6):
+    """Stay near 0: a point that the action moves."""
+
+    def step(state, action):
+        state = state + 0.3 * jnp.clip(action[0], -1.0, 1.0)
+        return Step(state, reward(state), jnp.abs(state) > 2.0)
+
+    return Environment(
+        name=name,
+        observation_size=1,
+        actions=Continuous(1),
+        horizon=horizon,
+        reset=lambda key: jax.random.uniform(key, minval=-1.0, maxval=1.0),
+        observe=lambda state: state[None].astype(jnp.float32),
+        step=step,
+    )
+
+
+@pytest.fixture(scope="module")
+def learner():
+    return rl.learner(line(), **TINY)
+
+
+@pytest.fixture(scope="module")
+def trained(learner):
+    return learner.train(5)
+
+
+def test_a_run_leaves_its_returns_and_particles(trained):
+    assert trained.returns.shape == (3, 3)
+    assert np.isfinite(trained.returns).all()
+    assert jax.tree.leaves(trained.particles)[0].shape[0] == 3
+    assert not trained.interrupted
+    assert trained.coverage.size == 0
+
+
+def test_a_seed_decides_the_run(learner, trained):
+    again, other = learner.train(5), learner.train(6)
+    assert (again.returns == trained.returns).all()
+    assert (other.returns != trained.returns).any()
+
+
+def test_a_run_that_was_stopped_ends_in_the_same_bits(learner, trained, tmp_path):
+    half = learner.train(5, checkpoint=tmp_path, callback=lambda state, info: state.step == 1)
+    assert half.interrupted
+    assert half.iterations == 1
+    whole = learner.train(5, checkpoint=tmp_path)
+    assert (whole.returns == trained.returns).all()
+    once_more = learner.train(5, checkpoint=tmp_path)  # nothing is left to do
+    assert (once_more.returns == trained.returns).all()
+
+
+def test_saved_policies_act_as_before(trained, tmp_path):
+    loaded = rl.load(trained.save(tmp_path / "line.npz"))
+    seen = np.asarray([0.3])
+    assert (loaded.policy()(seen) == trained.policy()(seen)).all()
+    each = [trained.policy(particle=n)(seen) for n in range(3)]
+    np.testing.assert_allclose(np.mean(each, axis=0), trained.policy()(seen), rtol=1e-5)
+    drawn = trained.policy(jax.random.key(1))(seen)
+    assert any((drawn == one).all() for one in each)
+    assert (loaded.returns == trained.returns).all()
+
+
+def test_policies_with_a_network_of_their_own_ask_for_it(tmp_path):
+    network = rl.Network(lambda key: {"w": jax.random.normal(key, (1,))}, lambda t, o: t["w"] * o)
+    path = rl.train(line(), network=network, **TINY).save(tmp_path / "own.npz")
+    with pytest.raises(ValueError, match="network must be the one"):
+        rl.load(path)
+    assert rl.load(path, network).policy()(np.zeros(1)) == 0
+
+
+def test_a_network_with_the_wrong_outputs_is_refused():
+    network = rl.Network(lambda key: jnp.zeros(1), lambda theta, o: jnp.zeros(3))
+    with pytest.raises(ValueError, match="2 outputs"):
+        policies.make(1, Discrete(2), network=network)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"environment": "chess"}, "cartpole, swing_up, double_pendulum"),
+        ({"method": "magic"}, "independent, svpg, spos"),
+        ({"estimator": "guess"}, "reinforce, a2c"),
+        ({"critic": "guess"}, "linear, network"),
+        ({"episodes": 0}, "episodes must be at least 1"),
+        ({"alpha": -1.0}, "alpha must be a number above 0"),
+    ],
+)
+def test_a_wrong_argument_says_what_is_allowed(change, message):
+    with pytest.raises(ValueError, match=message):
+        rl.learner(**{"environment": "cartpole", **change})
+
+
+def test_actions_of_an_unknown_kind_are_refused():
+    odd = dataclasses.replace(line(), actions=("left", "right"))
+    with pytest.raises(TypeError, match="Discrete"):
+        rl.learner(odd)
+
+
+def test_a_reward_that_is_not_a_number_is_found():
+    bad = line("bad", lambda state: jnp.where(state > 0.9, jnp.nan, 1.0))
+    with pytest.raises(
+        spos.NonFiniteError, match=r"particle \d, episode \d, step \d: the reward is nan"
+    ) as seen:
+        rl.train(bad, method="independent", iterations=3, particles=3, episodes=4, hidden=(4,))
+    assert np.isfinite(jax.tree.leaves(seen.value.state.particles)[0]).all()
+
+
+def test_cartpole_is_learned_to_nine_tenths_of_the_maximum():
+    found = rl.train(
+        "cartpole", iterations=60, particles=4, episodes=10, learning_rate=2e-2, seed=0
+    )
+    assert found.returns[-5:].mean(axis=0).max() > 0.9 * 5000
+    assert found.coverage[-1] >= found.coverage[0] > 0
+
+
+def test_gymnasium_takes_the_same_route():
+    pytest.importorskip("gymnasium")
+    with rl.gymnasium("CartPole-v1", horizon=100) as environment:
+        found = rl.train(
+            environment, iterations=12, particles=4, episodes=6, learning_rate=3e-2, seed=0
+        )
+    assert found.returns.shape == (12, 4)
+    assert found.returns[-3:].mean() > 1.5 * found.returns[:3].mean()
+    assert found.policy()(np.zeros(4)) in (0, 1)
+
+
+def test_every_task_of_the_registry_has_a_grid():
+    assert set(rl.coverage.POSITIONS) == set(envs.ENVIRONMENTS)
