@@ -12,6 +12,7 @@ import spos
 from spos.kernels import Kernel
 
 START = jnp.asarray(np.ones((4, 2), np.float32))
+ONE, WIDE = (jnp.asarray(np.ones(shape, np.float32)) for shape in ((1, 2), (4, 1001)))
 NINE, TEN, NONE = (np.ones(size, np.float32) for size in (9, 10, 0))
 Y = jnp.asarray(TEN)
 KEY = jax.random.key(0)
@@ -39,6 +40,9 @@ def posterior(
     return spos.posterior(log_likelihood, log_prior, data, batch_size, **options)
 
 
+FAR_CENTRE = spos.control_variate(posterior(), np.ones(3, np.float32))
+
+
 def with_nan(value, dtype=np.float32):
     array = np.ones((4, 2, 3), dtype)
     array[2, 1, 0] = value
@@ -46,6 +50,29 @@ def with_nan(value, dtype=np.float32):
 
 
 CASES = {
+    # the ensemble
+    "an ensemble of one": (
+        lambda: spos.sgld(log_prob, 0.1, preconditioner=spos.ensemble()).init(ONE),
+        ValueError,
+        r"particles.*at least 2.*ensemble.*got 1",
+    ),
+    "an ensemble of networks": (
+        lambda: spos.spos(log_prob, 0.1, preconditioner=spos.ensemble()).init(WIDE),
+        ValueError,
+        r"particles.*at most 1000 parameters.*got 1001.*rmsprop",
+    ),
+    "an ensemble with blocks": (
+        lambda: spos.svgd(
+            log_prob, 0.1, preconditioner=spos.ensemble(), kernel=spos.rbf(blocks="entry")
+        ),
+        ValueError,
+        r"kernel.*blocks.*ensemble.*'entry'",
+    ),
+    "an ensemble that was not called": (
+        lambda: spos.sgld(log_prob, 0.1, preconditioner=spos.ensemble),
+        TypeError,
+        r"preconditioner.*spos\.ensemble\(\).*function",
+    ),
     # particles
     "nan in the start": (
         lambda: init(with_nan(math.nan)),
@@ -160,7 +187,11 @@ CASES = {
         TypeError,
         r"step_size.*above 0.*\[0\.1\]",
     ),
-    "step size None": (lambda: spos.spos(log_prob, None), TypeError, r"step_size.*above 0.*None"),
+    "step size None": (
+        lambda: spos.spos(log_prob, None).init(START),
+        ValueError,
+        r"step_size must be given here; spos\.sample",
+    ),
     "step size complex": (lambda: spos.spos(log_prob, 1j), TypeError, r"step_size.*above 0.*1j"),
     "step size numpy complex": (
         lambda: spos.spos(log_prob, np.complex64(1)),
@@ -265,6 +296,56 @@ CASES = {
         lambda: spos.svgd(log_prob, 0.1, kernel=None),
         TypeError,
         r"kernel.*None",
+    ),
+    "unknown blocks": (lambda: spos.rbf(blocks="row"), ValueError, r"blocks.*leaf, entry.*'row'"),
+    "blocks with rare refresh": (
+        lambda: spos.imq(refresh_every=2, blocks="entry"),
+        ValueError,
+        r"refresh_every.*1 with blocks.*2",
+    ),
+    "diffusion by blocks": (
+        lambda: spos.blob(log_prob, 0.1, kernel=spos.rbf(blocks="leaf")),
+        ValueError,
+        r"kernel.*blocks.*'leaf'",
+    ),
+    "blob without kernel": (
+        lambda: spos.blob(log_prob, 0.1, kernel=None),
+        TypeError,
+        r"kernel.*None",
+    ),
+    "gfsd without step size": (
+        lambda: spos.gfsd(log_prob),
+        ValueError,
+        r"step_size.*optimizer.*None",
+    ),
+    "ridge 0": (lambda: spos.gfsf(log_prob, 0.1, ridge=0.0), ValueError, r"ridge.*above 0.*0\.0"),
+    "unknown diffusion": (
+        lambda: spos.pos(log_prob, 0.1, diffusion="noise"),
+        ValueError,
+        r"diffusion.*blob, gfsd, gfsf.*'noise'",
+    ),
+    "pos with beta infinite": (
+        lambda: spos.pos(log_prob, 0.1, math.inf),
+        ValueError,
+        r"beta.*above 0.*inf",
+    ),
+    "exact noise with a rule": (
+        lambda: spos.noisy_svgd(log_prob, 0.1, kernel=spos.rbf()),
+        ValueError,
+        r"kernel.*number.*median",
+    ),
+    "exact noise without kernel": (
+        lambda: spos.noisy_svgd(log_prob, 0.1, kernel=None),
+        TypeError,
+        r"kernel.*None",
+    ),
+    "too many for a whole matrix": (
+        lambda: jax.eval_shape(
+            lambda x: spos.run(spos.gfsf(log_prob, 0.1), KEY, x, 1),
+            jax.ShapeDtypeStruct((5000, 2), np.float32),
+        ),
+        ValueError,
+        r"particles.*at most 4096 for gfsf.*5000",
     ),
     "preconditioner word": (
         lambda: spos.sgld(log_prob, 0.1, preconditioner="adam"),
@@ -394,6 +475,43 @@ CASES = {
         lambda: init(START, posterior(log_prior=lambda t: None)),
         TypeError,
         r"log_prior.*one number.*NoneType",
+    ),
+    # friction and the scores of a posterior
+    "friction 0": (lambda: spos.sghmc(log_prob, 0.1, 0), ValueError, r"friction.*above 0.*0"),
+    "friction beyond 1": (
+        lambda: spos.sghmc(log_prob, 0.1, 1.5),
+        ValueError,
+        r"friction.*at most 1.*1\.5",
+    ),
+    "psgld without a preconditioner": (
+        lambda: spos.psgld(log_prob, 0.1, preconditioner=None),
+        ValueError,
+        r"preconditioner.*None.*spos\.sgld",
+    ),
+    "svrg of a function": (
+        lambda: spos.svrg(log_prob),
+        TypeError,
+        r"posterior.*spos\.posterior.*log_prob",
+    ),
+    "svrg every 0": (
+        lambda: spos.svrg(posterior(), every=0),
+        ValueError,
+        r"every.*at least 1.*0",
+    ),
+    "saga twice": (
+        lambda: spos.saga(spos.saga(posterior())),
+        TypeError,
+        r"posterior.*spos\.posterior.*Reduced",
+    ),
+    "saga beyond its memory": (
+        lambda: init(START, spos.saga(posterior(), max_bytes=319)),
+        ValueError,
+        r"max_bytes.*at least 320.*10 examples.*319.*svrg",
+    ),
+    "centre of another shape": (
+        lambda: init(START, FAR_CENTRE),
+        ValueError,
+        r"centre.*one particle.*\(2,\).*\(3,\)",
     ),
     # the loop
     "sampler is a function": (

@@ -50,7 +50,7 @@ def test_a_sampler_is_a_pair_of_functions_over_a_target(build):
     sampler = build(log_prob)
     assert isinstance(sampler, spos.Sampler)
     assert isinstance(sampler.target, spos.Target)
-    assert sampler.settings["algorithm"] in ("spos", "svgd", "sgld")
+    assert sampler.settings["algorithm"] in spos.__all__
     assert list(inspect.signature(sampler.step).parameters) == ["key", "state", "batch"]
     state = sampler.init(FLAT)
     assert isinstance(state, spos.State)

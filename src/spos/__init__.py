@@ -2,40 +2,78 @@
 
 from importlib.metadata import version as _version
 
-from spos import diagnostics, mesh, schedules, targets, theory, types
+from spos import diagnostics, mesh, rl, schedules, targets, theory, types
+from spos.adapters import Model, from_numpyro, from_pymc
+from spos.adapters.fit import fit
+from spos.algorithms.blob import blob
+from spos.algorithms.gfsd import gfsd
+from spos.algorithms.gfsf import gfsf
+from spos.algorithms.noisy_svgd import noisy_svgd
+from spos.algorithms.pos import pos
+from spos.algorithms.psgld import psgld
+from spos.algorithms.sghmc import sghmc
 from spos.algorithms.sgld import sgld
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
-from spos.dynamics import adagrad, rmsprop
+from spos.auto.automatic import ConvergenceWarning
+from spos.auto.result import AutomaticResult, load
+from spos.diagnostics.compare import compare
+from spos.dynamics import adagrad, adam, rmsprop
+from spos.ensemble import ensemble
 from spos.kernels import imq, rbf
 from spos.loop import NonFiniteError, run, sample
-from spos.result import Result, load
+from spos.result import Result
+from spos.targets.control_variate import control_variate
+from spos.targets.mode import find_mode
 from spos.targets.posterior import posterior
+from spos.targets.saga import saga
+from spos.targets.svrg import svrg
 from spos.types import Info, Sampler, State, Target
 
 __version__ = _version("spos")
 
 __all__ = [
+    "AutomaticResult",
+    "ConvergenceWarning",
     "Info",
+    "Model",
     "NonFiniteError",
     "Result",
     "Sampler",
     "State",
     "Target",
     "adagrad",
+    "adam",
+    "blob",
+    "compare",
+    "control_variate",
     "diagnostics",
+    "ensemble",
+    "find_mode",
+    "fit",
+    "from_numpyro",
+    "from_pymc",
+    "gfsd",
+    "gfsf",
     "imq",
     "load",
     "mesh",
+    "noisy_svgd",
+    "pos",
     "posterior",
+    "psgld",
     "rbf",
+    "rl",
     "rmsprop",
     "run",
+    "saga",
     "sample",
     "schedules",
+    "sghmc",
     "sgld",
     "spos",
     "svgd",
+    "svrg",
     "targets",
     "theory",
     "types",

@@ -10,11 +10,17 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import spos
 from spos.bench import BENCHMARKS
 from spos.paper import EXPERIMENTS
+
+CONTROL = {  # what `spos paper control` can be cut down to
+    "tasks": ("cartpole", "swing_up", "double_pendulum"),
+    "estimators": ("reinforce", "a2c"),
+    "methods": ("svpg", "spos", "independent"),
+}
 
 
 class Command(NamedTuple):
@@ -73,15 +79,29 @@ def _paper_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for the records and figures, made if needed (default: %(default)s)",
     )
     _seed_argument(parser)
+    control = parser.add_argument_group("only for control, which takes hours and can be resumed")
+    for option, known in CONTROL.items():
+        control.add_argument(f"--{option}", nargs="+", choices=known, metavar="NAME",
+                             help=", ".join(known))  # fmt: skip
+    control.add_argument("--seeds", type=int, metavar="N", help="independent repeats")
 
 
 def _paper(arguments: argparse.Namespace) -> None:
     from spos import paper
     from spos.paper import experiment
 
-    names = paper.available() if arguments.name == "all" else (arguments.name,)
-    for name in names:
-        experiment.perform(name, arguments.out, arguments.seed, arguments.quick)
+    changed: dict[str, Any] = {
+        option: tuple(value) if isinstance(value, list) else value
+        for option in (*CONTROL, "seeds")
+        if (value := getattr(arguments, option)) is not None
+    }
+    if changed and arguments.name != "control":
+        raise OSError(f"--{' and --'.join(changed)} can only be used with the experiment control")
+    if changed.get("seeds", 1) < 1:
+        raise OSError(f"--seeds must be at least 1, got {changed['seeds']}")
+    brief = [name for name in paper.available() if name not in paper.HOURS]
+    for name in brief if arguments.name == "all" else (arguments.name,):
+        experiment.perform(name, arguments.out, arguments.seed, arguments.quick, changed)
 
 
 def _report_arguments(parser: argparse.ArgumentParser) -> None:

@@ -31,8 +31,9 @@ def ran(tmp_path_factory):
     return folder
 
 
-# `theory` takes longest and has tests of its own
-every = pytest.mark.parametrize("name", [name for name in RUNNABLE if name != "theory"])
+# `theory` takes longest and has tests of its own; `control` and `accuracy` keep runs in the folder
+APART = ("theory", "control", "accuracy")
+every = pytest.mark.parametrize("name", [n for n in RUNNABLE if n not in APART])
 
 
 @every

@@ -9,7 +9,20 @@ import importlib
 import importlib.util
 from typing import Any
 
-EXPERIMENTS = ("gaussian", "particles", "posterior", "multimode", "toys", "collapse", "theory")
+EXPERIMENTS = (
+    "gaussian",
+    "particles",
+    "posterior",
+    "variance",
+    "multimode",
+    "toys",
+    "collapse",
+    "methods",
+    "theory",
+    "control",
+    "accuracy",
+)
+HOURS = ("control", "accuracy")  # take hours: done when asked for by name, not by `spos paper all`
 
 
 def available() -> tuple[str, ...]:

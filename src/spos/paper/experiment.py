@@ -9,10 +9,11 @@ import math
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import jax
@@ -81,46 +82,75 @@ class Estimate(NamedTuple):
         return f"{self.mean:.{decimals}f} ± {self.se:.{decimals}f}"
 
 
-def perform(name: str, out: Path, seed: int = 0, quick: bool = False) -> Record:
-    """Run an experiment, write its record and figures, and print its table."""
+def perform(
+    name: str,
+    out: Path,
+    seed: int = 0,
+    quick: bool = False,
+    changed: Mapping[str, Any] = MappingProxyType({}),
+) -> Record:
+    """Run an experiment, write its record and figures, and print its table.
+
+    `changed` are settings that differ from the experiment's own. An experiment that takes hours has
+    `grow` in place of `run`: it yields its findings again and again while there are more of them,
+    keeps its state in the folder, and each time the record is written anew.
+    """
     module = paper.find(name)
     folder = out / name
     make_writable(folder)
     settings = module.Settings().quick() if quick else module.Settings()
+    settings = dataclasses.replace(settings, **changed)
     bar = Bar(name)
     began, busy = time.monotonic(), time.process_time()
     with bar:
-        found: Findings = module.run(settings, seed, bar.tick)
-    made = Record(
-        experiment=name,
-        title=module.TITLE,
-        about=module.ABOUT,
-        command=command(name, out, seed, quick),
-        quick=quick,
-        seed=seed,
-        seconds=round(time.monotonic() - began, 1),
-        settings=dataclasses.asdict(settings),
-        versions=versions(),
-        claims=found.claims,
-        table=found.table,
-        figures=(),
-        numbers=found.numbers,
-        cpu_seconds=round(time.process_time() - busy, 1),
-    )
+        if hasattr(module, "grow"):
+            growing = module.grow(settings, seed, bar.tick, folder)
+        else:
+            growing = iter([module.run(settings, seed, bar.tick)])
+        for found in growing:
+            made = Record(
+                experiment=name,
+                title=module.TITLE,
+                about=module.ABOUT,
+                command=command(name, out, seed, quick, changed),
+                quick=quick,
+                seed=seed,
+                seconds=round(time.monotonic() - began, 1),
+                settings=dataclasses.asdict(settings),
+                versions=versions(),
+                claims=found.claims,
+                table=found.table,
+                figures=(),
+                numbers=found.numbers,
+                cpu_seconds=round(time.process_time() - busy, 1),
+            )
+            made = _illustrated(module, made, folder)
+            record.write(folder / record.FILE, made)
+    print(summary(made, folder), flush=True)
+    return made
+
+
+def _illustrated(module: Any, made: Record, folder: Path) -> Record:
+    """The record with its figures, which are drawn and written."""
     with figures.style():
         drawings: list[Drawing] = module.draw(made)
         for drawing in drawings:
             write_whole(folder / drawing.file, figures.png(drawing.figure))
     shown = [record.Illustration(d.file, d.alt, d.caption) for d in drawings]
-    made = dataclasses.replace(made, figures=shown)
-    record.write(folder / record.FILE, made)
-    print(summary(made, folder), flush=True)
-    return made
+    return dataclasses.replace(made, figures=shown)
 
 
-def command(name: str, out: Path, seed: int, quick: bool) -> str:
+def command(
+    name: str,
+    out: Path,
+    seed: int,
+    quick: bool,
+    changed: Mapping[str, Any] = MappingProxyType({}),
+) -> str:
     """The line that makes a record again."""
     words = ["spos", "paper", name]
+    for option, value in changed.items():
+        words += [f"--{option}", *map(str, value if isinstance(value, tuple) else (value,))]
     words += ["--quick"] if quick else []
     words += ["--out", str(out)] if out != DEFAULT_OUT else []
     return shlex.join([*words, "--seed", str(seed)])
@@ -134,7 +164,7 @@ class Bar:
 
     def tick(self, done: int, total: int) -> None:
         if self._line is None:
-            self._line = Progress(self.label, total)
+            self._line = Progress(self.label, total, done=done)
         self._line.update(done)
 
     def __enter__(self) -> Self:
