@@ -2,5 +2,5 @@
 
 BENCHMARKS = (
     *("rows", "noise", "limits", "memory"),
-    *("groups", "network", "startup", "scaling"),
+    *("groups", "network", "control", "startup", "scaling"),
 )

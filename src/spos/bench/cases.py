@@ -6,6 +6,7 @@
 * `memory`    exact tiled steps of very many particles: peak memory and time a pair
 * `groups`    the random-batch interaction against the exact one
 * `network`   the gradient of many networks against a plain matrix product
+* `control`   training policies, the task compiled in or in Gymnasium
 * `startup`   importing, and the first call
 * `scaling`   cost against the number of particles, for the figure
 """
@@ -23,10 +24,10 @@ import spos
 from spos import mesh
 from spos.bench import BENCHMARKS
 from spos.bench import peers as others
-from spos.bench.measure import Work, best_times, in_fresh_process, repeated
-from spos.loop import advance, run_key
+from spos.bench.control import control
+from spos.bench.measure import best_times, in_fresh_process, repeated, steps_of
+from spos.loop import run_key
 from spos.noise import normal_matrix
-from spos.types import Sampler
 
 Row = dict[str, Any]
 
@@ -34,18 +35,6 @@ SIZES = ((20, 753), (100, 2), (100, 1000), (500, 50), (2000, 2), (1000, 1000))
 QUICK_SIZES = ((100, 2), (500, 50))
 # M = 20 networks 784-400-400-10 on one batch of 100
 NETWORK, NETWORKS, NETWORK_BATCH = (784, 400, 400, 10), 20, 100
-
-
-def steps_of(sampler: Sampler, particles: Any, *, reporting: bool = True) -> Work:
-    """A sampler's own loop. `spos.sample` keeps what a step reports; without `reporting` it is
-    dropped, and the compiler leaves out what only the report needs."""
-    key, data = run_key(0), sampler.target.data
-    state = sampler.init(particles)
-    if not reporting:
-        return repeated(lambda s: advance(sampler, key, data, s)[0], state)
-    _, like = jax.eval_shape(lambda s: advance(sampler, key, data, s), state)
-    last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), like)
-    return repeated(lambda carry: advance(sampler, key, data, carry[0]), (state, last))
 
 
 def start(count: int, dim: int) -> jax.Array:
@@ -331,7 +320,7 @@ def scaling(quick: bool) -> Iterator[Row]:
 CASES: dict[str, Callable[[bool], Iterator[Row]]] = dict(
     zip(
         BENCHMARKS,
-        (rows, noise, limits, memory, groups, network, startup, scaling),
+        (rows, noise, limits, memory, groups, network, control, startup, scaling),
         strict=True,
     )
 )

@@ -99,7 +99,7 @@ def _peer_versions() -> dict[str, str]:
     import importlib.metadata
 
     found = {}
-    for name in ("blackjax", "numpyro", "pyro-ppl", "torch", "scipy"):
+    for name in ("blackjax", "numpyro", "pyro-ppl", "torch", "scipy", "gymnasium"):
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

@@ -9,8 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import jax
+import jax.numpy as jnp
+
+from spos.loop import advance, run_key
+from spos.types import Sampler
 
 Work = Callable[[int], object]  # do so many steps and wait for the end
 
@@ -51,6 +56,18 @@ def repeated(step: Callable, carry: object) -> Work:
         return jax.lax.fori_loop(0, count, lambda _, value: step(value), carry)
 
     return lambda count: jax.block_until_ready(loop(count, carry))
+
+
+def steps_of(sampler: Sampler, particles: Any, *, reporting: bool = True) -> Work:
+    """A sampler's own loop. `spos.sample` keeps what a step reports; without `reporting` it is
+    dropped, and the compiler leaves out what only the report needs."""
+    key, data = run_key(0), sampler.target.data
+    state = sampler.init(particles)
+    if not reporting:
+        return repeated(lambda s: advance(sampler, key, data, s)[0], state)
+    _, like = jax.eval_shape(lambda s: advance(sampler, key, data, s), state)
+    last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), like)
+    return repeated(lambda carry: advance(sampler, key, data, carry[0]), (state, last))
 
 
 def in_fresh_process(code: str) -> str:

@@ -49,6 +49,7 @@ METHODS: dict[str, Callable[[Any, Any, int], spos.Sampler]] = {
     "spos": lambda target, h, d: spos.spos(target, h),
     "noisy_svgd": lambda target, h, d: spos.noisy_svgd(target, h, kernel=spos.rbf(float(d))),
     "svgd": lambda target, h, d: spos.svgd(target, h),
+    "svgd, imq": lambda target, h, d: spos.svgd(target, h, kernel=spos.imq()),
     BLOCKS: lambda target, h, d: spos.svgd(target, h, kernel=spos.rbf(1.0, blocks="entry")),
     "blob": lambda target, h, d: spos.blob(target, h),
     "gfsd": lambda target, h, d: spos.gfsd(target, h),

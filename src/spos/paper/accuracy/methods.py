@@ -1,0 +1,175 @@
+"""The methods that are compared, none of them tuned to a model.
+
+    spos, spos10     automatic SPOS with β = 1 and 10
+    sgld             the same recipe without the kernel
+    svgd             our SVGD with `spos.ensemble()`, a fixed step and a fixed number of steps, from
+                     where automatic SPOS ended: a fixed step overshoots in a cloud that is wide
+    blackjax         BlackJAX's SVGD: median bandwidth, Adam with the same number of steps
+    nuts             NumPyro's NUTS with its defaults, several chains at once
+
+All others start uniformly between -2 and 2 in every unconstrained direction. A method is built once
+for a model, and then run with several seeds: only the first run compiles.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import spos
+from spos import archive
+from spos.paper import models
+from spos.paper.accuracy.reference import AGREE, Nuts, columns, judged
+
+
+class Sampled(NamedTuple):
+    """One run: constrained draws as a matrix, what they cost, and what the method says of them."""
+
+    values: np.ndarray
+    evaluations: int  # of the gradient
+    converged: bool | None = None  # None where a method does not say
+    reason: str = ""
+
+
+class Outcome(NamedTuple):
+    """All runs of a method on a model, the moments with a leading axis of repeats."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    seconds: np.ndarray
+    evaluations: list[int]
+    converged: list[bool | None]
+    reasons: list[str]
+
+
+Build = Callable[[str, Any], Callable[[int], Sampled]]
+
+
+def kept(place: Path, name: str, method: str, settings: Any, seed: int) -> Outcome:
+    """The outcome in that file, which is made if it is not there."""
+    if not place.exists():
+        made = measure(name, method, settings, seed)._asdict()
+        arrays = {key: made.pop(key) for key in ("mean", "sd", "seconds")}
+        archive.write(place, arrays, made)
+    arrays, meta = archive.read(place)
+    fields: dict[str, Any] = {**arrays, **meta}
+    return Outcome(**fields)
+
+
+def measure(name: str, method: str, settings: Any, seed: int) -> Outcome:
+    run, runs, seconds = METHODS[method](name, settings), [], []
+    for n in range(settings.repeats):
+        began = time.perf_counter()
+        runs.append(run(seed + 1000 * n))
+        seconds.append(time.perf_counter() - began)
+    return Outcome(
+        mean=np.stack([each.values.mean(0) for each in runs]),
+        sd=np.stack([each.values.std(0) for each in runs]),
+        seconds=np.asarray(seconds),
+        evaluations=[each.evaluations for each in runs],
+        converged=[each.converged for each in runs],
+        reasons=[each.reason for each in runs],
+    )
+
+
+def automatic(beta: float) -> Build:
+    def build(name: str, settings: Any) -> Callable[[int], Sampled]:
+        model = spos.from_numpyro(models.build(name))
+        sampler = spos.spos(model.target, beta=beta) if beta else spos.sgld(model.target)
+
+        def run(seed: int) -> Sampled:
+            found = sampled(sampler, model, settings, seed)
+            reason = "; ".join(found.verdict.reasons)
+            values = constrained(model, found.draws, settings.most_draws)
+            return Sampled(values, int(found.evaluations), bool(found.converged), reason)
+
+        return run
+
+    return build
+
+
+def sampled(sampler: spos.Sampler, model: spos.Model, settings: Any, seed: int) -> Any:
+    """The result of an automatic run."""
+    start = model.start(jax.random.key(seed), settings.particles)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", spos.ConvergenceWarning)  # the verdict is kept
+        return spos.sample(sampler, start, seed=seed, progress=False)
+
+
+def svgd(name: str, settings: Any) -> Callable[[int], Sampled]:
+    model = spos.from_numpyro(models.build(name))
+    sampler = spos.svgd(model.target, settings.svgd_step, preconditioner=spos.ensemble())
+    first, work = spos.spos(model.target), settings.svgd_steps * settings.particles
+
+    def run(seed: int) -> Sampled:
+        before = sampled(first, model, settings, seed)
+        start = before.particles
+        try:
+            found = spos.sample(sampler, start, settings.svgd_steps, seed=seed, progress=False)
+            particles, reason = found.particles, ""
+        except spos.NonFiniteError as error:
+            particles, reason = jax.tree.map(lambda leaf: leaf * np.nan, start), str(error)
+        values = constrained(model, particles, settings.most_draws)
+        return Sampled(values, int(before.evaluations) + work, None, reason)
+
+    return run
+
+
+def blackjax(name: str, settings: Any) -> Callable[[int], Sampled]:
+    try:
+        import blackjax as library
+    except ImportError as error:
+        raise ImportError("this needs BlackJAX: pip install 'spos[bench]'") from error
+    model = spos.from_numpyro(models.build(name))
+    score = jax.grad(model.target.log_prob)
+    algorithm = library.svgd(score, optax.adam(settings.adam_step))
+
+    @jax.jit
+    def all_steps(start: Any) -> Any:
+        state = algorithm.init(start, {"length_scale": jnp.ones(())})
+        state = jax.lax.fori_loop(0, settings.svgd_steps, lambda _, s: algorithm.step(s), state)
+        return state.particles
+
+    def run(seed: int) -> Sampled:
+        particles = all_steps(model.start(jax.random.key(seed), settings.particles))
+        values = constrained(model, particles, settings.most_draws)
+        return Sampled(values, settings.svgd_steps * settings.particles)
+
+    return run
+
+
+def reference_method(name: str, settings: Any) -> Callable[[int], Sampled]:
+    """NUTS; it has converged if r_hat is at most 1.01 and nothing diverged."""
+    model = spos.from_numpyro(models.build(name))
+    chain = Nuts(model, settings.nuts_chains, settings.nuts_warmup, settings.nuts_draws)
+
+    def run(seed: int) -> Sampled:
+        draws, leapfrogs, divergences = chain(seed)
+        _, values = columns(draws)
+        _, r_hat = judged(values.reshape(settings.nuts_chains, -1, values.shape[1]))
+        reason = f"r_hat {r_hat:.3f}, {divergences} divergences"
+        return Sampled(values, leapfrogs, r_hat <= AGREE and divergences == 0, reason)
+
+    return run
+
+
+def constrained(model: Any, draws: Any, most: int) -> np.ndarray:
+    count = len(jax.tree.leaves(draws)[0])
+    rows = np.random.default_rng(0).choice(count, min(count, most), replace=False)
+    return columns(model.constrain({name: jnp.asarray(x)[rows] for name, x in draws.items()}))[1]
+
+
+METHODS: dict[str, Build] = {
+    "spos": automatic(1.0),
+    "spos10": automatic(10.0),
+    "sgld": automatic(0.0),
+    "svgd": svgd,
+    "blackjax": blackjax,
+    "nuts": reference_method,
+}
