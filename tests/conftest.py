@@ -1,5 +1,6 @@
-"""What all tests share: one hypothesis profile, and a count of compiled programs."""
+"""What all tests share: one hypothesis profile, a count of compiled programs, and haste."""
 
+import jax
 import jax.monitoring
 import pytest
 from hypothesis import settings
@@ -20,3 +21,11 @@ def compilations():
     jax.monitoring.register_event_duration_secs_listener(listen)
     yield seen
     jax.monitoring.unregister_event_duration_listener(listen)
+
+
+@pytest.fixture(scope="module")
+def hasty():
+    """Programs compiled with less care, for runs so short that compiling takes longest."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

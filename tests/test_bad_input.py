@@ -9,6 +9,7 @@ import optax
 import pytest
 
 import spos
+from spos import rl
 from spos.kernels import Kernel
 
 START = jnp.asarray(np.ones((4, 2), np.float32))
@@ -475,6 +476,32 @@ CASES = {
         lambda: init(START, posterior(log_prior=lambda t: None)),
         TypeError,
         r"log_prior.*one number.*NoneType",
+    ),
+    # policies
+    "unknown task": (
+        lambda: rl.learner("chess"),
+        ValueError,
+        r"cartpole, swing_up, double_pendulum.*'chess'",
+    ),
+    "unknown method of policies": (
+        lambda: rl.learner("cartpole", method="magic"),
+        ValueError,
+        r"method.*independent, svpg, spos.*'magic'",
+    ),
+    "unknown estimator": (
+        lambda: rl.learner("cartpole", estimator="guess"),
+        ValueError,
+        r"estimator.*reinforce, a2c.*'guess'",
+    ),
+    "unknown critic": (
+        lambda: rl.learner("cartpole", critic="guess"),
+        ValueError,
+        r"critic.*linear, network.*'guess'",
+    ),
+    "svpg alone": (
+        lambda: rl.learner("cartpole", method="svpg", particles=1),
+        ValueError,
+        r"particles.*at least 2.*1",
     ),
     # friction and the scores of a posterior
     "friction 0": (lambda: spos.sghmc(log_prob, 0.1, 0), ValueError, r"friction.*above 0.*0"),

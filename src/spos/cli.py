@@ -21,6 +21,7 @@ CONTROL = {  # what `spos paper control` can be cut down to
     "estimators": ("reinforce", "a2c"),
     "methods": ("svpg", "spos", "independent"),
 }
+SPELLINGS = {"swingup": "swing_up"}
 
 
 class Command(NamedTuple):
@@ -81,8 +82,15 @@ def _paper_arguments(parser: argparse.ArgumentParser) -> None:
     _seed_argument(parser)
     control = parser.add_argument_group("only for control, which takes hours and can be resumed")
     for option, known in CONTROL.items():
-        control.add_argument(f"--{option}", nargs="+", choices=known, metavar="NAME",
-                             help=", ".join(known))  # fmt: skip
+        control.add_argument(
+            f"--{option}",
+            f"--{option.removesuffix('s')}",
+            nargs="+",
+            type=lambda name: SPELLINGS.get(name, name),
+            choices=known,
+            metavar="NAME",
+            help=", ".join(known),
+        )
     control.add_argument("--seeds", type=int, metavar="N", help="independent repeats")
 
 
@@ -91,7 +99,7 @@ def _paper(arguments: argparse.Namespace) -> None:
     from spos.paper import experiment
 
     changed: dict[str, Any] = {
-        option: tuple(value) if isinstance(value, list) else value
+        option: tuple(dict.fromkeys(value)) if isinstance(value, list) else value
         for option in (*CONTROL, "seeds")
         if (value := getattr(arguments, option)) is not None
     }
@@ -99,7 +107,7 @@ def _paper(arguments: argparse.Namespace) -> None:
         raise OSError(f"--{' and --'.join(changed)} can only be used with the experiment control")
     if changed.get("seeds", 1) < 1:
         raise OSError(f"--seeds must be at least 1, got {changed['seeds']}")
-    brief = [name for name in paper.available() if name not in paper.HOURS]
+    brief = [name for name in paper.available() if name not in paper.ON_REQUEST]
     for name in brief if arguments.name == "all" else (arguments.name,):
         experiment.perform(name, arguments.out, arguments.seed, arguments.quick, changed)
 

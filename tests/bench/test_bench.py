@@ -1,6 +1,7 @@
 """The benchmark measures what it says and writes what it promises."""
 
 import json
+import math
 import time
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 
 import spos
-from spos.bench import BENCHMARKS, measure, peers, tables
+from spos.bench import BENCHMARKS, control, measure, peers, tables
 from spos.bench.cases import CASES, steps_of
 from spos.bench.command import scaling_figure
 from spos.cli import main
+from spos.envs import cart_pole
 
 
 def test_times_are_of_one_step():
@@ -43,6 +45,24 @@ def test_a_peer_takes_the_step_that_we_take(name):
     ours = steps_of(spos.svgd(peers.standard_normal, peers.STEP_SIZE), start)(2)[0].particles
     moved = np.linalg.norm(theirs - start)
     assert np.linalg.norm(theirs - ours) < 0.1 * moved
+
+
+@pytest.mark.parametrize("numbers", [np, math], ids=["numpy", "math"])
+def test_the_swing_up_of_gymnasium_moves_as_ours_does(numbers):
+    pytest.importorskip("gymnasium")
+    theirs = control.swing_up(numbers)()
+    theirs.reset(seed=1)
+    ours = cart_pole.State(*map(jnp.float32, theirs.state))
+    assert abs(theirs.state[1] - math.pi) <= 1.0
+    for n in range(5):
+        force = 0.9 * (-1) ** n
+        seen, reward, ended, _, _ = theirs.step(np.asarray([force]))
+        ours, expected, over = cart_pole.swing_up(ours, jnp.asarray([force]))
+        np.testing.assert_allclose(seen, cart_pole.observe(ours), rtol=1e-4, atol=1e-5)
+        assert reward == pytest.approx(float(expected), abs=1e-4)
+        assert ended == bool(over)
+    theirs.state = (2.999, 0.0, 5.0, 0.0)
+    assert theirs.step(np.asarray([0.0]))[1:3] == (-100.0, True)
 
 
 def test_every_case_has_its_function():

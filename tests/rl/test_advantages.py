@@ -11,6 +11,8 @@ from spos.rl.episodes import play
 from spos.rl.trajectories import Trajectories
 from spos.targets.policy import Parts, PolicyPosterior, standardized
 
+pytestmark = pytest.mark.usefixtures("hasty")
+
 HALF = 0.5
 
 

@@ -22,7 +22,8 @@ EXPERIMENTS = (
     "control",
     "accuracy",
 )
-HOURS = ("control", "accuracy")  # take hours: done when asked for by name, not by `spos paper all`
+# beyond the paper's synthetic part: done when asked for by name, not by `spos paper all`
+ON_REQUEST = ("variance", "methods", "control", "accuracy")
 
 
 def available() -> tuple[str, ...]:

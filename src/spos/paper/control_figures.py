@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from spos.paper import control_film
 from spos.paper import draw as drawing
 from spos.paper.control_findings import LABELS
 from spos.paper.experiment import Drawing
@@ -33,7 +34,9 @@ def draw(record: Record) -> list[Drawing]:
             "cells of a 20 × 20 grid of positions that any particle has been in",
         ),
     ]
-    return found + ([_ablation(record)] if record.numbers["ablation"] else [])
+    found += [_ablation(record)] if record.numbers["ablation"] else []
+    films = record.numbers["films"]
+    return found + [control_film.draw(one, LABELS[one["method"]]) for one in films]
 
 
 def _grid(record: Record, file: str, field: str, title: str, note: str) -> Drawing:
@@ -56,7 +59,7 @@ def _grid(record: Record, file: str, field: str, title: str, note: str) -> Drawi
             axes = panels[row, column]
             axes.grid(color=drawing.GRID, linewidth=0.6)
             axes.set_axisbelow(True)
-            axes.set_title(f"{TASKS[task]}, {GRADIENTS[gradient]}", fontsize=9.5)
+            axes.set_title(f"{TASKS[task]},\n{GRADIENTS[gradient]}", fontsize=9.5)
             axes.locator_params(nbins=4)
     for axes in panels[-1]:
         axes.set_xlabel("iteration")

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from spos.paper.control_film import PACE, film
 from spos.paper.experiment import Estimate, Findings
 from spos.report.html import Table
-from spos.report.record import Claim, numbers, verdict
+from spos.report.record import Claim, Record, numbers, verdict
 from spos.rl import Trained
 
 Runs = dict[Any, Trained]  # by job
@@ -45,6 +46,7 @@ def findings(settings: Any, seed: int, todo: Sequence[Any], found: Runs) -> Find
                 "rows": rows,
                 "curves": [curve(case, runs) for case, runs in groups.items()],
                 "ablation": [trial(job, found[job], settings) for job in short],
+                "films": films(seed, usual),
                 "missing": missing,
             }
         ),
@@ -64,6 +66,13 @@ def findings(settings: Any, seed: int, todo: Sequence[Any], found: Runs) -> Find
             + (f"{len(missing)} of {len(todo)} runs are not done yet." if missing else ""),
         ),
     )
+
+
+def control_table(record: Record) -> str:
+    """The table of a record as Markdown, for `docs/control.md`."""
+    rule = ["---", *["---:"] * (len(record.table.headings) - 1)]
+    lines = (record.table.headings, rule, *record.table.rows)
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def measures(run: Trained) -> dict[str, float]:
@@ -127,6 +136,12 @@ def trial(job: Any, run: Trained, settings: Any) -> dict[str, Any]:
         "beta": job.beta if job.method == "spos" else None,
         **measures(run),
     }
+
+
+def films(seed: int, usual: Runs) -> list[dict[str, Any]]:
+    """The best particle of SPOS-PG with the actor-critic at work, one film a task."""
+    runs = {job.task: run for job, run in usual.items() if job[1:4] == ("a2c", "spos", seed)}
+    return [film(task, runs[task]) for task in PACE if task in runs]
 
 
 def claims(groups: Mapping[Any, Sequence[Trained]], settings: Any) -> list[Claim]:

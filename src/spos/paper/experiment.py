@@ -51,7 +51,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, its file, and what it shows in words."""
+    """A figure, or a moving one for a file `.gif`, and what it shows in words."""
 
     file: str
     figure: Any
@@ -135,7 +135,9 @@ def _illustrated(module: Any, made: Record, folder: Path) -> Record:
     with figures.style():
         drawings: list[Drawing] = module.draw(made)
         for drawing in drawings:
-            write_whole(folder / drawing.file, figures.png(drawing.figure))
+            moves = isinstance(drawing.figure, figures.Moving)
+            content = figures.gif(drawing.figure) if moves else figures.png(drawing.figure)
+            write_whole(folder / drawing.file, content)
     shown = [record.Illustration(d.file, d.alt, d.caption) for d in drawings]
     return dataclasses.replace(made, figures=shown)
 

@@ -7,7 +7,8 @@ Matplotlib is only imported when something is drawn.
 
 import contextlib
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ import numpy as np
 from spos.names import parameters
 from spos.report import write_whole
 
-DPI = 150
+DPI, FILM_DPI = 150, 120
 COLOURS = {"spos": "#0072B2", "svgd": "#D55E00", "sgld": "#009E73"}
 OTHER, TRUTH, FAINT = "#CC79A7", "#333333", "#D9D9D9"
 
@@ -53,6 +54,16 @@ TRACES = (
     ("drift_norm", "drift", False),
     ("bandwidth", "bandwidth η²", False),
 )
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A figure that moves: `show(n)` brings it to frame n, which lasts `seconds`."""
+
+    figure: Any
+    show: Callable[[int], None]
+    frames: int
+    seconds: float
 
 
 class Run(Protocol):
@@ -97,6 +108,29 @@ def png(figure: Any) -> bytes:
     """The figure as a PNG, without the date or version that would make every file differ."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def gif(moving: Moving) -> bytes:
+    """The frames as a GIF without end. All share the colours of the first one."""
+    _matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from PIL import Image
+
+    canvas = FigureCanvasAgg(moving.figure)
+    images: list[Any] = []
+    moving.figure.set_dpi(FILM_DPI)
+    for n in range(moving.frames):
+        moving.show(n)
+        canvas.draw()
+        image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+        first = images[0] if images else image.quantize(32, Image.Quantize.MAXCOVERAGE)
+        images.append(image.quantize(palette=first, dither=Image.Dither.NONE))
+    buffer = io.BytesIO()
+    pause = round(1000 * moving.seconds)
+    images[0].save(
+        buffer, format="GIF", save_all=True, append_images=images[1:], duration=pause, loop=0
+    )
     return buffer.getvalue()
 
 

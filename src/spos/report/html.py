@@ -102,9 +102,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG, and in `alt` what it shows for those who cannot see it."""
+    """A PNG or GIF, and in `alt` what it shows for those who cannot see it."""
 
-    png: bytes
+    image: bytes
     alt: str
     caption: str = ""
 
@@ -113,10 +113,11 @@ class Picture:
             raise ValueError("alt must say what the picture shows, got nothing")
 
     def html(self) -> str:
-        data = base64.b64encode(self.png).decode("ascii")
+        kind = "gif" if self.image.startswith(b"GIF8") else "png"
+        data = base64.b64encode(self.image).decode("ascii")
         caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
         return (
-            f'<figure><img src="data:image/png;base64,{data}" alt="{html.escape(self.alt)}">'
+            f'<figure><img src="data:image/{kind};base64,{data}" alt="{html.escape(self.alt)}">'
             f"{caption}</figure>"
         )
 

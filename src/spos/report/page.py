@@ -144,10 +144,10 @@ def _section(made: Record, folder: Path) -> html.Section:
     for figure in made.figures:
         path = folder / made.experiment / figure.file
         try:
-            png = path.read_bytes()
+            image = path.read_bytes()
         except OSError as error:
             raise RecordError(f"cannot read the figure {path}: {error.strerror}") from error
-        blocks += [html.Picture(png, figure.alt, figure.caption)]
+        blocks += [html.Picture(image, figure.alt, figure.caption)]
     blocks += [Verdict(claim, made) for claim in made.claims]
     blocks += [made.table, Source(made), Command(made)]
     return html.Section(made.title, blocks)

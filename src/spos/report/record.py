@@ -70,7 +70,7 @@ def verdict(cases: Mapping[str, bool], lead: str = "") -> str:
 
 @dataclass(frozen=True)
 class Illustration:
-    """A PNG beside the record, and what it shows in words."""
+    """A PNG or GIF beside the record, and what it shows in words."""
 
     file: str
     alt: str
