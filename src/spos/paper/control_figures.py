@@ -108,9 +108,9 @@ def _ablation(record: Record) -> Drawing:
             axes.plot(x, [t["best_return"] for t in some], "o:", color=TINTS[method], ms=4,
                       mfc="white", lw=1.0)  # fmt: skip
             if some and name == "alpha":
-                axes.annotate(LABELS[method], (x[0], some[0]["final_return"]), xytext=(2, 6),
-                              textcoords="offset points", color=TINTS[method],
-                              weight="bold", fontsize=10)  # fmt: skip
+                height = {"svpg": 0.05, "spos": 0.15}[method]  # the lines are too close for labels
+                axes.text(0.04, height, LABELS[method], transform=axes.transAxes,
+                          color=TINTS[method], weight="bold", fontsize=10)  # fmt: skip
         axes.set_xscale("log")
         axes.set_xlabel({"alpha": "α", "beta": "β"}[name])
         axes.grid(color=drawing.GRID, linewidth=0.6)
