@@ -177,6 +177,7 @@ class _Run:
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
         self.began, self.interrupted = time.monotonic(), False
+        self.ended: float | None = None
         slots = 0
         if history_every is not None:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
@@ -228,6 +229,7 @@ class _Run:
         finally:
             if bar is not None:
                 bar.close()
+        self.ended = time.monotonic()  # the time that is saved is the time that is told
         if self.saver is not None:
             self.saver.save(self.state, self._records())
         return self._result()
@@ -281,7 +283,7 @@ class _Run:
         return {**_join(self.info), **history, "seconds": np.asarray(self._seconds())}
 
     def _seconds(self) -> float:
-        return time.monotonic() - self.began
+        return (self.ended or time.monotonic()) - self.began
 
     def _resume(self, state: State, records: dict[str, np.ndarray]) -> None:
         self.state = state
