@@ -20,7 +20,8 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.rl.policies import HIDDEN, tanh_network
+from spos.layers import tanh_network
+from spos.rl.policies import HIDDEN
 from spos.rl.trajectories import Trajectories
 from spos.types import PyTree
 

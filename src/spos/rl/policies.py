@@ -8,28 +8,20 @@ start. log σ is a parameter of the particle beside those of the network and sta
 of an episode is drawn before it begins: acting is then a plain function, and noise comes in bulk.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos import checks
 from spos.envs import Continuous, Discrete
+from spos.layers import Network, tanh_network
 from spos.noise import normal_matrix
 from spos.types import Particles, PyTree
 
 HIDDEN = (25, 10)
-
-
-class Network(NamedTuple):
-    """Any function with parameters; one observation at a time."""
-
-    init: Callable[[jax.Array], PyTree]  # key -> parameters
-    apply: Callable[[PyTree, jax.Array], jax.Array]  # (parameters, (o,)) -> (outputs,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,30 +33,6 @@ class Policy:
     act: Callable[[PyTree, jax.Array, jax.Array], jax.Array]  # (parameters, observation, noise)
     log_prob: Callable[[PyTree, jax.Array, jax.Array], jax.Array]
     average: Callable[[Particles, jax.Array], jax.Array]  # the action all particles agree on
-
-
-def tanh_network(inputs: int, outputs: int, hidden: Sequence[int] = HIDDEN) -> Network:
-    """Layers of tanh units and a linear one on top."""
-    sizes = (inputs, *(checks.whole("hidden", width) for width in hidden), outputs)
-    layers = list(enumerate(itertools.pairwise(sizes)))
-
-    def init(key: jax.Array) -> PyTree:
-        theta = {}
-        for (n, (fan_in, fan_out)), k in zip(
-            layers, jax.random.split(key, len(layers)), strict=True
-        ):
-            edge = np.sqrt(6.0 / (fan_in + fan_out))
-            theta[f"w{n}"] = jax.random.uniform(k, (fan_in, fan_out), minval=-edge, maxval=edge)
-            theta[f"b{n}"] = jnp.zeros(fan_out)
-        return theta
-
-    def apply(theta: PyTree, x: jax.Array) -> jax.Array:
-        for n, _ in layers[:-1]:
-            x = jnp.tanh(x @ theta[f"w{n}"] + theta[f"b{n}"])
-        last = len(layers) - 1
-        return x @ theta[f"w{last}"] + theta[f"b{last}"]
-
-    return Network(init, apply)
 
 
 def make(
