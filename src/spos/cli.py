@@ -7,6 +7,7 @@ stderr and exit code 1; wrong arguments are exit code 2.
 """
 
 import argparse
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,13 +15,16 @@ from typing import Any, NamedTuple
 
 import spos
 from spos.bench import BENCHMARKS
+from spos.data.catalogue import NAMES
 from spos.paper import EXPERIMENTS
+from spos.paper.models import MODELS
 
 CONTROL = {  # what `spos paper control` can be cut down to
     "tasks": ("cartpole", "swing_up", "double_pendulum"),
     "estimators": ("reinforce", "a2c"),
     "methods": ("svpg", "spos", "independent"),
 }
+OPTIONS = {"control": (*CONTROL, "seeds"), "accuracy": ("models",)}
 SPELLINGS = {"swingup": "swing_up"}
 
 
@@ -92,6 +96,10 @@ def _paper_arguments(parser: argparse.ArgumentParser) -> None:
             help=", ".join(known),
         )
     control.add_argument("--seeds", type=int, metavar="N", help="independent repeats")
+    accuracy = parser.add_argument_group("only for accuracy, which can be resumed too")
+    accuracy.add_argument(
+        "--models", nargs="+", choices=MODELS, metavar="NAME", help=", ".join(MODELS)
+    )
 
 
 def _paper(arguments: argparse.Namespace) -> None:
@@ -100,11 +108,13 @@ def _paper(arguments: argparse.Namespace) -> None:
 
     changed: dict[str, Any] = {
         option: tuple(dict.fromkeys(value)) if isinstance(value, list) else value
-        for option in (*CONTROL, "seeds")
+        for option in itertools.chain.from_iterable(OPTIONS.values())
         if (value := getattr(arguments, option)) is not None
     }
-    if changed and arguments.name != "control":
-        raise OSError(f"--{' and --'.join(changed)} can only be used with the experiment control")
+    for name, options in OPTIONS.items():
+        if name != arguments.name and (strange := [o for o in options if o in changed]):
+            words = " and --".join(strange)
+            raise OSError(f"--{words} can only be used with the experiment {name}")
     if changed.get("seeds", 1) < 1:
         raise OSError(f"--seeds must be at least 1, got {changed['seeds']}")
     brief = [name for name in paper.available() if name not in paper.ON_REQUEST]
@@ -155,6 +165,27 @@ def _bench(arguments: argparse.Namespace) -> None:
     print(f"The numbers are in {command.perform(arguments.out, arguments.only, arguments.quick)}.")
 
 
+def _data_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="which data sets there are, and where each was found")
+    listing.add_argument("--data", type=Path, metavar="DIR", help="look in this folder only")
+    fetching = actions.add_parser("fetch", help="download a data set from OpenML")
+    fetching.add_argument("name", choices=NAMES, metavar="NAME", help=", ".join(NAMES))
+    fetching.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder for the file, made if needed (the cache)"
+    )
+
+
+def _data(arguments: argparse.Namespace) -> None:
+    from spos.data import fetch, tables
+
+    if arguments.action == "list":
+        print("\n".join(tables.listing(arguments.data)))
+    else:
+        path = fetch.fetch(arguments.name, arguments.out)
+        print(f"The data are in {path}.")
+
+
 COMMANDS = (
     Command(
         "demo",
@@ -179,6 +210,12 @@ COMMANDS = (
         "how fast a step is, against other libraries and against what the machine can do",
         _bench_arguments,
         _bench,
+    ),
+    Command(
+        "data",
+        "which data sets there are, and getting one",
+        _data_arguments,
+        _data,
     ),
 )
 

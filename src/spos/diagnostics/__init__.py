@@ -1,5 +1,6 @@
 """How good is a cloud of particles?"""
 
+from spos.diagnostics import calibration
 from spos.diagnostics.bias import BiasReport, bias
 from spos.diagnostics.collapse import Collapse, collapse
 from spos.diagnostics.compare import Comparison, compare
@@ -18,6 +19,7 @@ __all__ = [
     "Mixing",
     "Spread",
     "bias",
+    "calibration",
     "collapse",
     "compare",
     "ksd",
