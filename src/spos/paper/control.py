@@ -6,9 +6,9 @@ tasks, each with REINFORCE and with an advantage actor-critic (`spos.rl.advantag
 
 What is measured, for each run: the mean return over particles, its standard deviation over them
 and the return of the best particle, all over the last tenth of the iterations; the mean over all
-iterations (area under the curve); the highest return of any particle in any iteration; and the
-share of a grid of positions that the particles visited (`spos.rl.coverage`). ± is the standard
-error over seeds.
+iterations (area under the curve); the highest return of any particle in any iteration; and early
+coverage, the share of a grid of positions that the particles have visited so far
+(`spos.rl.coverage`), averaged over the first twenty iterations. ± is the standard error over seeds.
 
 A run that has ended is a file in `runs/` and one that has not is a checkpoint there: the same
 command goes on where it stopped. Seeds are the outer loop, so that the record, which is written

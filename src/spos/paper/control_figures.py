@@ -30,8 +30,8 @@ def draw(record: Record) -> list[Drawing]:
             record,
             "coverage.png",
             "coverage",
-            "Share of positions visited so far",
-            "cells of a 20 × 20 grid of positions that any particle has been in",
+            "How fast the positions are explored",
+            "share of the cells of a 20 × 20 grid of positions that any particle has been in so far",
         ),
     ]
     found += [_ablation(record)] if record.numbers["ablation"] else []
@@ -48,7 +48,8 @@ def _grid(record: Record, file: str, field: str, title: str, note: str) -> Drawi
     )
     for one in curves:
         axes = panels[gradients.index(one["estimator"]), tasks.index(one["task"])]
-        x, y, tint = np.asarray(one["iteration"]), np.asarray(one[field]), TINTS[one["method"]]
+        y, tint = np.asarray(one[field]), TINTS[one["method"]]
+        x = np.asarray(one["iteration"]) if field == "mean" else np.arange(1, len(y) + 1)
         if field == "mean":
             spread = np.asarray(one["spread"])
             axes.fill_between(x, y - spread, y + spread, color=tint, alpha=0.15, lw=0)
