@@ -15,17 +15,31 @@ from typing import Any, NamedTuple
 
 import spos
 from spos.bench import BENCHMARKS
-from spos.data.catalogue import NAMES
+from spos.data.catalogue import NAMES, TABLES
 from spos.paper import EXPERIMENTS
 from spos.paper.models import MODELS
 
-CONTROL = {  # what `spos paper control` can be cut down to
-    "tasks": ("cartpole", "swing_up", "double_pendulum"),
-    "estimators": ("reinforce", "a2c"),
-    "methods": ("svpg", "spos", "independent"),
+# what the experiments that take hours can be cut down to: the names that each option takes
+PARTS: dict[str, dict[str, Sequence[str]]] = {
+    "control": {
+        "tasks": ("cartpole", "swing_up", "double_pendulum"),
+        "estimators": ("reinforce", "a2c"),
+        "methods": ("svpg", "spos", "independent"),
+    },
+    "accuracy": {"models": tuple(MODELS)},
+    "regression": {"datasets": TABLES, "methods": ("sgld", "svgd", "spos")},
+    "mnist": {
+        "datasets": ("mnist", "digits"),
+        "methods": ("spos", "svgd", "sgld", "rmsprop", "sgd", "dropout"),
+    },
 }
-OPTIONS = {"control": (*CONTROL, "seeds"), "accuracy": ("models",)}
+COUNTS = {"control": ("seeds",), "regression": ("splits",), "mnist": ("epochs", "hidden")}
+FOLDERS = {"regression": ("data",), "mnist": ("data",)}
 SPELLINGS = {"swingup": "swing_up"}
+
+
+class UsageError(ValueError):
+    """Arguments that do not go together."""
 
 
 class Command(NamedTuple):
@@ -43,9 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else 2
     try:
         arguments.run(arguments)
-    except (ImportError, OSError) as error:
+    except (ImportError, OSError, UsageError) as error:
         print(f"spos {arguments.command}: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:
         print(f"spos {arguments.command}: interrupted", file=sys.stderr)
         return 130
@@ -84,42 +98,62 @@ def _paper_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder for the records and figures, made if needed (default: %(default)s)",
     )
     _seed_argument(parser)
-    control = parser.add_argument_group("only for control, which takes hours and can be resumed")
-    for option, known in CONTROL.items():
-        control.add_argument(
-            f"--{option}",
-            f"--{option.removesuffix('s')}",
+    parts = parser.add_argument_group("for experiments that take long; all of them can be resumed")
+    for option in dict.fromkeys(itertools.chain.from_iterable(PARTS.values())):
+        told = "; ".join(
+            f"{name}: {', '.join(known[option])}"
+            for name, known in PARTS.items()
+            if option in known
+        )
+        parts.add_argument(
+            *(f"--{option}", f"--{option.removesuffix('s')}"),
             nargs="+",
             type=lambda name: SPELLINGS.get(name, name),
-            choices=known,
             metavar="NAME",
-            help=", ".join(known),
+            help=told,
         )
-    control.add_argument("--seeds", type=int, metavar="N", help="independent repeats")
-    accuracy = parser.add_argument_group("only for accuracy, which can be resumed too")
-    accuracy.add_argument(
-        "--models", nargs="+", choices=MODELS, metavar="NAME", help=", ".join(MODELS)
+    parts.add_argument("--seeds", type=int, metavar="N", help="control: independent repeats")
+    parts.add_argument("--splits", type=int, metavar="N", help="regression: at most so many splits")
+    parts.add_argument("--epochs", type=int, metavar="N", help="mnist: passes over the images")
+    parts.add_argument(
+        "--hidden", type=int, nargs="+", metavar="N", help="mnist: units of each hidden layer"
     )
+    parts.add_argument("--data", metavar="DIR", help="regression, mnist: the folder of the data")
 
 
 def _paper(arguments: argparse.Namespace) -> None:
     from spos import paper
     from spos.paper import experiment
 
-    changed: dict[str, Any] = {
-        option: tuple(dict.fromkeys(value)) if isinstance(value, list) else value
-        for option in itertools.chain.from_iterable(OPTIONS.values())
-        if (value := getattr(arguments, option)) is not None
-    }
-    for name, options in OPTIONS.items():
-        if name != arguments.name and (strange := [o for o in options if o in changed]):
-            words = " and --".join(strange)
-            raise OSError(f"--{words} can only be used with the experiment {name}")
-    if changed.get("seeds", 1) < 1:
-        raise OSError(f"--seeds must be at least 1, got {changed['seeds']}")
+    changed = _changed(arguments)
     brief = [name for name in paper.available() if name not in paper.ON_REQUEST]
     for name in brief if arguments.name == "all" else (arguments.name,):
         experiment.perform(name, arguments.out, arguments.seed, arguments.quick, changed)
+
+
+def _changed(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The settings that options of the command line change, checked against the experiment."""
+    name = arguments.name
+    parts, counts = PARTS.get(name, {}), COUNTS.get(name, ())
+    every = itertools.chain(*PARTS.values(), *COUNTS.values(), *FOLDERS.values())
+    given = {o: value for o in every if (value := getattr(arguments, o)) is not None}
+    if strange := [o for o in given if o not in (*parts, *counts, *FOLDERS.get(name, ()))]:
+        raise UsageError(f"--{' and --'.join(strange)} cannot be used with the experiment {name}")
+    for option, known in parts.items():
+        given[option] = tuple(dict.fromkeys(given.get(option, ())))
+        if wrong := [value for value in given[option] if value not in known]:
+            raise UsageError(
+                f"--{option} must be some of {', '.join(known)}, got {' '.join(wrong)}"
+            )
+        if not given[option]:
+            del given[option]
+    for option in counts:
+        value = given.get(option, 1)
+        if min(value if isinstance(value, list) else [value]) < 1:
+            raise UsageError(f"--{option} must be at least 1, got {given[option]}")
+    if "hidden" in given:
+        given["hidden"] = tuple(given["hidden"])
+    return given
 
 
 def _report_arguments(parser: argparse.ArgumentParser) -> None:

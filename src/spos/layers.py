@@ -3,7 +3,8 @@
     tanh    for policies and critics: weights uniform on ±sqrt(6 / (fan in + fan out)) (Glorot)
     relu    for Bayesian networks: weights N(0, 1 / (fan in + 1))
 
-Biases start at 0. The input may have any leading axes.
+Biases start at 0. The input may have any leading axes. `masks` multiply the hidden units of the
+layers, where dropout leaves some of them out.
 """
 
 import itertools
@@ -22,7 +23,7 @@ class Network(NamedTuple):
     """Any function with parameters."""
 
     init: Callable[[jax.Array], PyTree]  # key -> parameters
-    apply: Callable[[PyTree, jax.Array], jax.Array]  # (parameters, (…, inputs)) -> (…, outputs)
+    apply: Callable[..., jax.Array]  # (parameters, (…, inputs)) -> (…, outputs)
 
 
 Draw = Callable[[jax.Array, int, int], jax.Array]
@@ -62,9 +63,10 @@ def _dense(
             theta[f"b{n}"] = jnp.zeros(fan_out)
         return theta
 
-    def apply(theta: PyTree, x: jax.Array) -> jax.Array:
+    def apply(theta: PyTree, x: jax.Array, masks: Sequence[jax.Array] = ()) -> jax.Array:
         for n, _ in layers[:-1]:
             x = activation(x @ theta[f"w{n}"] + theta[f"b{n}"])
+            x = x * masks[n] if masks else x
         last = len(layers) - 1
         return x @ theta[f"w{last}"] + theta[f"b{last}"]
 

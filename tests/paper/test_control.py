@@ -206,17 +206,17 @@ def test_the_command_takes_both_spellings(words, asked):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "known"),
+    ("words", "known"),
     [
-        ("control --task chess", 2, "'cartpole', 'swing_up', 'double_pendulum'"),
-        ("control --estimator guess", 2, "'reinforce', 'a2c'"),
-        ("control --methods magic", 2, "'svpg', 'spos', 'independent'"),
-        ("control --seeds 0", 1, "at least 1"),
-        ("gaussian --seeds 2", 1, "only be used with the experiment control"),
+        ("control --task chess", "cartpole, swing_up, double_pendulum"),
+        ("control --estimator guess", "reinforce, a2c"),
+        ("control --methods magic", "svpg, spos, independent"),
+        ("control --seeds 0", "at least 1"),
+        ("gaussian --seeds 2", "--seeds cannot be used with the experiment gaussian"),
     ],
 )
-def test_a_wrong_option_says_what_exists(words, code, known, asked, capsys):
-    assert main(["paper", *words.split()]) == code
+def test_a_wrong_option_says_what_exists(words, known, asked, capsys):
+    assert main(["paper", *words.split()]) == 2
     assert known in capsys.readouterr().err
     assert asked == []
 

@@ -97,3 +97,4 @@ BUNDLED = {  # with scikit-learn
     "digits": Entry("small handwritten digits", 1797, 64, 20),
 }
 NAMES = (*FILES, *BUNDLED)
+TABLES = (*UCI, "year", "diabetes")  # with a number as target

@@ -21,9 +21,11 @@ EXPERIMENTS = (
     "theory",
     "control",
     "accuracy",
+    "regression",
+    "mnist",
 )
 # beyond the paper's synthetic part: done when asked for by name, not by `spos paper all`
-ON_REQUEST = ("variance", "methods", "control", "accuracy")
+ON_REQUEST = ("variance", "methods", "control", "accuracy", "regression", "mnist")
 
 
 def available() -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def draw(record: Record) -> list[Drawing]:
             "coverage.png",
             "coverage",
             "How fast the positions are explored",
-            "share of the cells of a 20 × 20 grid of positions that any particle has been in so far",
+            "share of a 20 × 20 grid of positions that any particle has been in so far",
         ),
     ]
     found += [_ablation(record)] if record.numbers["ablation"] else []

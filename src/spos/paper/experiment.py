@@ -29,7 +29,7 @@ from spos.result import versions
 DEFAULT_OUT = Path("results")
 CLEAR = 2.0  # standard errors that a difference must exceed to count as seen
 
-Tick = Callable[[int, int], None]  # so many done, of so many
+Tick = Callable[..., None]  # so many done, of so many; and values to show, by name
 T = TypeVar("T")
 
 
@@ -164,10 +164,10 @@ class Bar:
     def __init__(self, label: str) -> None:
         self.label, self._line = label, None  # type: str, Progress | None
 
-    def tick(self, done: int, total: int) -> None:
+    def tick(self, done: int, total: int, **values: float) -> None:
         if self._line is None:
             self._line = Progress(self.label, total, done=done)
-        self._line.update(done)
+        self._line.update(done, **values)
 
     def __enter__(self) -> Self:
         return self

@@ -29,7 +29,7 @@ FIRST_ROWS = 1000  # that a start looks at, to learn how large the noise is
 class BayesianNetwork:
     """See `bnn`."""
 
-    apply: Callable[[PyTree, jax.Array], jax.Array]
+    apply: Callable[..., jax.Array]
     init: Callable[[jax.Array], PyTree]
     likelihood: Likelihood
     prior: Prior
@@ -43,7 +43,7 @@ class BayesianNetwork:
             noise = self.likelihood.init(self.apply(weights, x), y)
             return {"weights": weights, "likelihood": noise, "prior": self.prior.init(weights)}
 
-        return jax.vmap(one)(jax.random.split(key, checks.whole("count", count)))
+        return jax.lax.map(one, jax.random.split(key, checks.whole("count", count)))
 
     def posterior(
         self,
@@ -54,7 +54,7 @@ class BayesianNetwork:
     ) -> Posterior:
         """The target for these rows; `weights` says how often each of them counts."""
         data = {"x": x, "y": y} | ({} if weights is None else {"weights": weights})
-        return posterior(self._log_likelihood, self._log_prior, data, batch_size)
+        return posterior(self._log_likelihood, self.log_prior, data, batch_size)
 
     def outputs(self, particles: Particles, x: Any) -> jax.Array:
         """What every network says of every row: (M, n, k)."""
@@ -72,7 +72,8 @@ class BayesianNetwork:
         terms = self.likelihood.log_prob(theta["likelihood"], outputs, batch["y"])
         return terms * batch["weights"] if "weights" in batch else terms
 
-    def _log_prior(self, theta: PyTree) -> Any:
+    def log_prior(self, theta: PyTree) -> Any:
+        """Of the weights, and of what the likelihood and the prior learn."""
         own = self.likelihood.log_prior(theta["likelihood"])
         return self.prior.log_prob(theta["prior"], theta["weights"]) + own
 

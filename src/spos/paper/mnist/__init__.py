@@ -1,0 +1,129 @@
+"""`spos paper mnist`: how sure are twenty networks of a digit, and how often are they wrong?
+
+The share of wrong answers, the negative log-likelihood and the calibration error (`spos.diagnostics
+.calibration`) of the average of all networks and of one alone, and the entropy of what they say of
+images that are no digits as they know them: turned by a right angle, or with black and white
+exchanged. `protocol` has the methods.
+
+A run saves itself every two minutes; the same command goes on where it stopped. What has ended is a
+file in `runs/`.
+
+    spos paper mnist --data DIR
+    spos paper mnist --data DIR --hidden 800 800 --methods spos --epochs 5
+    spos paper mnist --datasets digits
+"""
+
+import dataclasses
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spos import archive
+from spos.data import load
+from spos.paper.experiment import Findings, Tick
+from spos.paper.mnist import protocol
+from spos.paper.mnist.figures import draw
+from spos.paper.mnist.findings import Outcome, findings, judge
+
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "grow"]
+
+TITLE = "Digits: networks that know when they do not know"
+ABOUT = (
+    "Networks with two hidden layers as particles, by SPOS, SVGD and SGLD, and single networks by "
+    "RMSprop, gradient descent and dropout, with the same number of epochs."
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    datasets: tuple[str, ...] = ("mnist",)
+    methods: tuple[str, ...] = tuple(protocol.METHODS)
+    hidden: tuple[int, ...] = (400, 400)
+    epochs: int = 20
+    data: str | None = None  # the folder, or None for SPOS_DATA and the cache
+    particles: int = 20
+    batch: int = 100
+    held: float = 1 / 12  # of the training images, for validation
+    step_sizes: tuple[tuple[str, float], ...] = (
+        ("spos", 1e-3),
+        ("svgd", 1e-3),
+        ("sgld", 1e-3),
+        ("rmsprop", 1e-3),
+        ("sgd", 0.1),
+        ("dropout", 0.1),
+    )
+    beta: float = 1e4
+    prior_scale: float = 1.0
+
+    def quick(self) -> "Settings":
+        return dataclasses.replace(
+            self,
+            datasets=("digits",),
+            methods=("spos", "dropout"),
+            hidden=(16, 16),
+            epochs=2,
+            particles=4,
+        )
+
+    def plan(self, method: str) -> protocol.Plan:
+        alone = method in protocol.ALONE
+        return protocol.Plan(
+            *(method, self.hidden, 1 if alone else self.particles, self.epochs, self.batch),
+            *(dict(self.step_sizes)[method], self.beta, self.prior_scale),
+        )
+
+
+def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+    """The findings whenever a method has ended."""
+    store = folder / "runs"
+    store.mkdir(exist_ok=True)
+    outcomes: dict[protocol.Plan, Outcome] = {}
+    (dataset,) = settings.datasets
+    sets = protocol.sets(load(dataset, settings.data), settings.held)
+    plans = [settings.plan(method) for method in settings.methods]
+    work = {plan: plan.epochs * plan.particles for plan in plans}
+    total, done = sum(work.values()), 0
+    tick(0, total)
+    for plan in plans:
+        place = store / f"{name(dataset, plan)}-seed{seed}.npz"
+        if not place.exists():
+            _run(plan, sets, seed, place, lambda at, d=done, **v: tick(d + at, total, **v))
+        arrays, meta = archive.read(place)
+        fields: dict[str, Any] = {**arrays, **meta}
+        outcomes[plan] = Outcome(**fields)
+        done += work[plan]
+        tick(done, total)
+        yield findings(settings, outcomes)
+
+
+def name(dataset: str, plan: protocol.Plan) -> str:
+    widths = "x".join(map(str, plan.hidden))
+    return f"{dataset}-{widths}-{plan.method}-{plan.particles}particles-{plan.epochs}epochs"
+
+
+def _run(plan: protocol.Plan, sets: protocol.Sets, seed: int, place: Path, tick: Any) -> None:
+    """Train, judge and write the outcome."""
+    classifier = protocol.Classifier(plan, sets.train)
+    state = place.with_suffix("")
+    errors: dict[int, float] = {}
+
+    def watch(epoch: int, particles: Any) -> None:
+        chances = classifier.chances(particles, sets.validation.x).mean(axis=0)
+        errors[epoch] = float((chances.argmax(axis=1) != sets.validation.y).mean())
+        tick(epoch * plan.particles, epoch=epoch, error=errors[epoch])
+
+    trained = classifier.run(seed, state, watch)
+    if trained.interrupted:
+        raise KeyboardInterrupt
+    outcome = judge(classifier, trained, sets)
+    outcome = outcome._replace(
+        validation=np.array([errors.get(n + 1, np.nan) for n in range(plan.epochs)])
+    )
+    fields = outcome._asdict()
+    arrays = {key: fields.pop(key) for key in ("validation", "reliability")}
+    archive.write(place, arrays, fields)
+    shutil.rmtree(state)

@@ -1,0 +1,55 @@
+"""The figure of `spos paper mnist`: errors, calibration, and doubt where there should be doubt."""
+
+import numpy as np
+
+from spos.paper import draw as drawing
+from spos.paper.experiment import Drawing
+from spos.paper.mnist.findings import LABELS
+from spos.report.figures import COLOURS, OTHER
+from spos.report.record import Record
+
+KINDS = ("test", "turned", "inverted")
+
+
+def draw(record: Record) -> list[Drawing]:
+    rows = record.numbers["rows"]
+    figure, (left, middle, right) = drawing.titled(
+        *(3.8, "Twenty networks and one".replace("Twenty", str(record.settings["particles"]))),
+        "left: wrong answers of the average (filled) and of one network alone (open); middle: how "
+        "often answers\nare right at each confidence; right: entropy of answers to test images and "
+        "to images unlike them",
+        columns=3,
+    )
+    for at, row in enumerate(rows):
+        tint = COLOURS.get(row["method"], OTHER)
+        left.plot(100 * row["error"], -at, "o", color=tint)
+        left.plot(100 * row["single_error"], -at, "o", color=tint, mfc="white")
+    left.set_yticks([-n for n in range(len(rows))], [LABELS[row["method"]] for row in rows])
+    left.set_xlabel("wrong, %")
+    middle.plot([0, 1], [0, 1], color=drawing.GRID)
+    for row in rows:
+        confidence, accuracy, count = np.asarray(row["reliability"], float)
+        seen = count >= 20
+        if row["method"] in COLOURS:
+            middle.plot(confidence[seen], accuracy[seen], ".-", color=COLOURS[row["method"]])
+    middle.set_xlabel("confidence")
+    middle.set_ylabel("share right")
+    for row in rows:
+        values = [row["entropy"][kind] for kind in KINDS]
+        right.plot(KINDS, values, "o-", ms=4, color=COLOURS.get(row["method"], OTHER))
+        alone = [row["single_entropy"][kind] for kind in KINDS]
+        if row["particles"] > 1:
+            right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=COLOURS[row["method"]], lw=1)
+    right.set_ylabel("entropy, nats")
+    for axes in (left, middle, right):
+        axes.grid(color=drawing.GRID, linewidth=0.6)
+        axes.set_axisbelow(True)
+    told = "; ".join(f"{LABELS[r['method']]} {100 * r['error']:.2f} %" for r in rows)
+    return [
+        Drawing(
+            "mnist.png",
+            figure,
+            f"Test errors: {told}.",
+            "Errors, reliability and entropies on the test images and on odd ones.",
+        )
+    ]

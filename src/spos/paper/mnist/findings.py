@@ -1,0 +1,165 @@
+"""What the runs of `spos paper mnist` say, finished or not."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spos.diagnostics import calibration
+from spos.paper.experiment import Findings
+from spos.paper.mnist.protocol import ALONE, Classifier, Plan, Sets
+from spos.report.html import Table
+from spos.report.record import Claim, numbers, verdict
+from spos.result import Result
+
+LABELS = {
+    "spos": "SPOS",
+    "svgd": "SVGD",
+    "sgld": "SGLD",
+    "rmsprop": "RMSprop",
+    "sgd": "SGD",
+    "dropout": "SGD, dropout",
+}
+# test errors that the paper prints, in per cent and in the order above
+PUBLISHED = {
+    hidden: dict(zip(LABELS, errors, strict=True))
+    for hidden, errors in {
+        (400, 400): (1.32, 1.56, 1.64, 1.59, 1.72, 1.51),
+        (800, 800): (1.24, 1.47, 1.41, 1.43, 1.47, 1.33),
+    }.items()
+}
+
+
+class Outcome(NamedTuple):
+    """Of the average of all networks, and (`single_`) on average of one of them alone. Entropies,
+    in nats, are by kind of image."""
+
+    error: float
+    nll: float
+    ece: float
+    single_error: float
+    single_nll: float
+    single_ece: float
+    entropy: dict[str, float]
+    single_entropy: dict[str, float]
+    seconds: float
+    reliability: np.ndarray  # confidence, accuracy and count of the bins
+    validation: np.ndarray  # error after each epoch; nan where a run went on from a checkpoint
+
+
+def judge(classifier: Classifier, trained: Result, sets: Sets) -> Outcome:
+    """On the test images, once."""
+    kinds = {"test": sets.test.x, **sets.odd}
+    chances = {kind: classifier.chances(trained.particles, x) for kind, x in kinds.items()}
+    labels, each = sets.test.y, chances["test"]
+    mean = calibration.ece(each.mean(axis=0), labels)
+    alone = [calibration.ece(one, labels) for one in each]
+    return Outcome(
+        error=error(each.mean(axis=0), labels),
+        nll=mean.nll,
+        ece=mean.ece,
+        single_error=float(np.mean([error(one, labels) for one in each])),
+        single_nll=float(np.mean([one.nll for one in alone])),
+        single_ece=float(np.mean([one.ece for one in alone])),
+        entropy={kind: entropy(values.mean(axis=0)) for kind, values in chances.items()},
+        single_entropy={kind: entropy(values) for kind, values in chances.items()},
+        seconds=trained.seconds,
+        reliability=np.stack([mean.confidence, mean.accuracy, mean.count]),
+        validation=np.empty(0),
+    )
+
+
+def error(chances: np.ndarray, labels: np.ndarray) -> float:
+    return float((chances.argmax(axis=-1) != labels).mean())
+
+
+def entropy(chances: np.ndarray) -> float:
+    """-Σ p log p, the mean over images (and networks)."""
+    return float(-(chances * np.log(np.maximum(chances, 1e-30))).sum(axis=-1).mean())
+
+
+def findings(settings: Any, outcomes: Mapping[Plan, Outcome]) -> Findings:
+    rows = [row(plan, one) for plan, one in outcomes.items()]
+    printed = PUBLISHED.get(tuple(settings.hidden), {}) if settings.datasets == ("mnist",) else {}
+    return Findings(
+        numbers=numbers({"rows": rows}),
+        claims=claims(outcomes, printed),
+        table=Table(
+            (
+                *("method", "networks", "epochs", "error %", "paper %", "one alone %"),
+                *("−log p", "calibration error", "entropy: test", "turned", "inverted", "seconds"),
+            ),
+            [
+                (
+                    LABELS[plan.method],
+                    str(plan.particles),
+                    str(plan.epochs),
+                    f"{100 * one.error:.2f}",
+                    f"{printed[plan.method]:.2f}" if plan.method in printed else "–",
+                    f"{100 * one.single_error:.2f}",
+                    f"{one.nll:.4f}",
+                    f"{one.ece:.4f}",
+                    *(f"{one.entropy[kind]:.3f}" for kind in ("test", "turned", "inverted")),
+                    f"{one.seconds:.0f}",
+                )
+                for plan, one in outcomes.items()
+            ],
+            f"{' and '.join(map(str, settings.hidden))} hidden units, one run of each method; the "
+            "paper trained for 100 epochs.",
+        ),
+    )
+
+
+def row(plan: Plan, one: Outcome) -> dict[str, Any]:
+    return {**plan._asdict(), **one._asdict()}
+
+
+def claims(outcomes: Mapping[Plan, Outcome], printed: Mapping[str, float]) -> list[Claim]:
+    by = {plan.method: one for plan, one in outcomes.items()}
+    made = []
+    if "spos" in by and "spos" in printed:
+        made.append(
+            Claim(
+                claim="SPOS has at most the test error that the paper prints.",
+                measured=f"{100 * by['spos'].error:.2f} % ({printed['spos']:.2f} %).",
+                verdict=verdict({"": 100 * by["spos"].error <= printed["spos"] + 0.005}),
+                rule="One run, rounded to two decimals like the paper's.",
+            )
+        )
+    others = [method for method in by if method != "spos"]
+    if "spos" in by and others:
+        told = "; ".join(f"{LABELS[m]} {100 * by[m].error:.2f} %" for m in by)
+        made.append(
+            Claim(
+                claim="SPOS errs less often than every other method.",
+                measured=f"{told}. One run each: a difference of 0.1 % is ten images.",
+                verdict=verdict(
+                    {LABELS[m]: by["spos"].error < by[m].error for m in others}, "against "
+                ),
+                rule="Fewer wrong test images, whatever the difference.",
+            )
+        )
+    many = {m: one for m, one in by.items() if m not in ALONE}
+    if many:
+        told = "; ".join(
+            f"{LABELS[m]}: −log p {one.nll:.4f} and {one.single_nll:.4f}, entropy of turned digits "
+            f"{one.entropy['turned']:.2f} and {one.single_entropy['turned']:.2f}"
+            for m, one in many.items()
+        )
+        made.append(
+            Claim(
+                claim="The average of the networks knows better than one of them what it does not "
+                "know.",
+                measured=f"The average, and one alone: {told}.",
+                verdict=verdict(
+                    {
+                        LABELS[m]: one.nll < one.single_nll
+                        and one.entropy["turned"] > one.single_entropy["turned"]
+                        for m, one in many.items()
+                    },
+                    "with ",
+                ),
+                rule="A smaller −log p on test images and a larger entropy on turned ones.",
+            )
+        )
+    return made

@@ -1,0 +1,109 @@
+"""`spos paper mnist`, on the small digits that come with scikit-learn."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from spos.data import load
+from spos.paper import experiment, mnist
+from spos.paper.mnist import protocol
+from spos.paper.mnist.findings import entropy, error
+from spos.targets import bnn, likelihoods, priors
+
+pytestmark = pytest.mark.usefixtures("hasty")
+QUICK = mnist.Settings().quick()
+
+
+@pytest.fixture(scope="module")
+def digits(hasty):
+    return protocol.sets(load("digits"), 0.1)
+
+
+def test_no_image_is_in_two_sets(digits):
+    sizes = [len(part.y) for part in digits[:3]]
+    assert sum(sizes) == 1797
+    joined = np.concatenate([part.x for part in digits[:3]])
+    raw = load("digits").X
+    assert len(np.unique(joined, axis=0)) == len(np.unique(raw, axis=0))
+    np.testing.assert_allclose([digits.train.x.mean(), digits.train.x.std()], [0, 1], atol=1e-5)
+
+
+def test_odd_images(digits):
+    image = digits.test.x[0].reshape(8, 8)
+    np.testing.assert_array_equal(digits.odd["turned"][0].reshape(8, 8), np.rot90(image))
+    total = digits.odd["inverted"][0] + digits.test.x[0]
+    np.testing.assert_allclose(total, total[0], rtol=1e-4)
+
+
+def test_entropy_and_error():
+    chances = np.array([[0.5, 0.5], [1.0, 0.0]])
+    assert entropy(chances) == pytest.approx(np.log(2) / 2)
+    assert error(chances, np.array([0, 1])) == 0.5
+
+
+@pytest.fixture(scope="module")
+def dropout(digits):
+    classifier = protocol.Classifier(QUICK.plan("dropout"), digits.train)
+    start = classifier.model.start(jax.random.key(0), 1, digits.train.x, digits.train.y)
+    return classifier.sampler.target, start
+
+
+def test_dropout_leaves_out_half_and_keeps_the_mean(dropout):
+    target, _ = dropout
+    _, masks = target.draw(jax.random.key(0))
+    assert [mask.shape for mask in masks] == [(100, 16), (100, 16)]
+    assert {float(value) for value in np.unique(masks[0])} == {0.0, 2.0}
+    assert abs(float(masks[0].mean()) - 1.0) < 0.15  # 6 sd of 1600 fair coins
+
+
+def test_dropout_with_nothing_left_out_is_the_posterior(dropout):
+    target, start = dropout
+    batch, masks = target.draw(jax.random.key(0))
+    ones = [jnp.ones_like(mask) for mask in masks]
+    plain = target.exact.score(start, batch)
+    for a, b in zip(
+        *map(jax.tree.leaves, (target.score(start, (batch, ones)), plain)), strict=True
+    ):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+    moved = jax.tree.leaves(target.score(start, (batch, masks)))[0]
+    assert not np.allclose(moved, jax.tree.leaves(plain)[0], rtol=0.1)
+
+
+def test_a_record_that_goes_on_after_an_interruption(tmp_path, digits, monkeypatch):
+    changed = {"methods": ("spos",), "epochs": 3}
+    settings = dataclasses.replace(QUICK, **changed)
+    whole = experiment.perform("mnist", tmp_path / "whole", quick=True, changed=changed)
+    (row,) = whole.numbers["rows"]
+    assert (row["method"], row["particles"], row["epochs"]) == ("spos", 4, 3)
+    assert 0 <= row["error"] < 0.9  # chance is 0.9
+    assert row["nll"] <= row["single_nll"]  # Jensen: the average is never worse than one alone
+
+    judged = mnist.judge
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mnist, "judge", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        experiment.perform("mnist", tmp_path / "parts", quick=True, changed=changed)
+    monkeypatch.setattr(mnist, "judge", judged)
+    again = experiment.perform("mnist", tmp_path / "parts", quick=True, changed=changed)
+    keep = ("error", "nll", "ece", "entropy", "single_nll")
+    assert {k: again.numbers["rows"][0][k] for k in keep} == {k: row[k] for k in keep}
+    assert settings.plan("sgd").particles == 1
+
+
+def test_particles_average_their_chances(digits):
+    classifier = protocol.Classifier(QUICK.plan("spos"), digits.train)
+    start = classifier.model.start(jax.random.key(0), 3, digits.train.x, digits.train.y)
+    found = classifier.chances(start, digits.test.x[:5])
+    model = bnn(classifier.model.apply, classifier.model.init, likelihoods.categorical())
+    one = jax.tree.map(lambda leaf: leaf[1], start["weights"])
+    np.testing.assert_allclose(
+        found[1], jax.nn.softmax(model.apply(one, digits.test.x[:5])), rtol=1e-5
+    )
+    with pytest.raises(TypeError, match="prior must come from"):
+        bnn(model.apply, model.init, model.likelihood, priors)
