@@ -510,6 +510,31 @@ CASES = {
         ValueError,
         r"friction.*at most 1.*1\.5",
     ),
+    "births without a sampler": (
+        lambda: spos.birth_death(log_prob),
+        TypeError,
+        r"sampler.*spos\.sgld.*log_prob",
+    ),
+    "births without a clock": (
+        lambda: spos.birth_death(spos.spos(log_prob)),
+        ValueError,
+        r"sampler.*step_size.*None",
+    ),
+    "births with memory": (
+        lambda: spos.birth_death(spos.sgld(spos.svrg(posterior()), 0.1)),
+        ValueError,
+        r"sampler.*memory.*ReducedPosterior",
+    ),
+    "births every 0": (
+        lambda: spos.birth_death(spos.sgld(log_prob, 0.1), every=0),
+        ValueError,
+        r"every.*at least 1.*0",
+    ),
+    "births at no rate": (
+        lambda: spos.birth_death(spos.sgld(log_prob, 0.1), rate=0.0),
+        ValueError,
+        r"rate.*above 0.*0",
+    ),
     "psgld without a preconditioner": (
         lambda: spos.psgld(log_prob, 0.1, preconditioner=None),
         ValueError,

@@ -1,10 +1,12 @@
 """Bayesian sampling with interacting, noisy particles."""
 
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
 
 from spos import diagnostics, mesh, rl, schedules, targets, theory, types
 from spos.adapters import Model, from_numpyro, from_pymc
 from spos.adapters.fit import fit
+from spos.algorithms.birth_death import birth_death
 from spos.algorithms.blob import blob
 from spos.algorithms.gfsd import gfsd
 from spos.algorithms.gfsf import gfsf
@@ -30,6 +32,10 @@ from spos.targets.saga import saga
 from spos.targets.svrg import svrg
 from spos.types import Info, Sampler, State, Target
 
+if TYPE_CHECKING:
+    from spos.estimators import SPOSClassifier as SPOSClassifier
+    from spos.estimators import SPOSRegressor as SPOSRegressor
+
 __version__ = _version("spos")
 
 __all__ = [
@@ -44,6 +50,7 @@ __all__ = [
     "Target",
     "adagrad",
     "adam",
+    "birth_death",
     "blob",
     "compare",
     "control_variate",
@@ -78,3 +85,23 @@ __all__ = [
     "theory",
     "types",
 ]
+
+_ESTIMATORS = ("SPOSClassifier", "SPOSRegressor")  # they need scikit-learn, which takes its time
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ESTIMATORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from spos import estimators
+    except ImportError as error:
+        if (error.name or "").split(".")[0] not in ("sklearn", "scipy"):
+            raise
+        raise ImportError(
+            f"{name} needs scikit-learn: pip install 'spos[sklearn]'", name=error.name
+        ) from error
+    return getattr(estimators, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_ESTIMATORS])

@@ -28,7 +28,7 @@ from spos.checkpoint import Checkpoint, fingerprint
 from spos.geometry import norm
 from spos.names import entry_name
 from spos.result import Result, versions
-from spos.types import Info, Particles, PyTree, Sampler, State
+from spos.types import Info, Particles, PyTree, Sampler, State, Target
 
 CHUNK_SECONDS = 0.25
 CHUNK_STEPS = 4096  # at most, which bounds the room for the info of a chunk
@@ -90,6 +90,7 @@ def sample(
     num_steps: int | None = None,
     *,
     seed: int = 0,
+    data: PyTree = None,
     history_every: int | None = None,
     callback: Callback | None = None,
     callback_every: int = 100,
@@ -105,6 +106,8 @@ def sample(
 
     Args:
         seed: the same seed gives the same bits.
+        data: replaces the target's own, in the same form but with as many rows as you like. Runs
+            with one sampler and equally many rows share their compiled program.
         history_every: keep the particles of every so many steps, in `result.history`.
         callback: called as `callback(state, info)` every `callback_every` steps, with the info
             arrays of the steps since the last call; a true return value ends the run.
@@ -118,6 +121,7 @@ def sample(
     if is_automatic(sampler):
         unused = {
             "num_steps": num_steps,
+            "data": data,
             "history_every": history_every,
             "callback": callback,
             "checkpoint": checkpoint,
@@ -139,6 +143,7 @@ def sample(
     checks.positive("checkpoint_every", checkpoint_every)
     if checkpoint is not None:
         checks.folder("checkpoint", checkpoint)
+    data = sampler.target.data if data is None else _of_same_form(data, sampler.target)
     state = sampler.init(particles)
     saver = None
     if checkpoint is not None:
@@ -147,19 +152,39 @@ def sample(
             "seed": seed,
             "history_every": history_every,
             "start": fingerprint(state.particles),
-            "data": fingerprint(sampler.target.data),
-            "score at the start": _start_score(sampler, state, seed),
+            "data": fingerprint(data),
+            "score at the start": _start_score(sampler, data, state, seed),
         }
         saver = Checkpoint(checkpoint, checkpoint_every, identity)
-    return _Run(sampler, state, num_steps, seed, history_every, saver).go(
+    return _Run(sampler, data, state, num_steps, seed, history_every, saver).go(
         callback, callback_every, progress
     )
 
 
-def _start_score(sampler: Sampler, state: State, seed: int) -> str:
+def _of_same_form(data: PyTree, target: Target) -> PyTree:
+    """Checked: arrays like those of the target, with rows enough for a batch."""
+
+    def form(tree: PyTree) -> PyTree:
+        return jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape[1:])} a row", tree)
+
+    if target.data is None:
+        raise ValueError("data must be left out: the target of this sampler has none")
+    data = checks.data(data)
+    if form(data) != form(target.data):
+        raise ValueError(
+            f"data must have the form of the target's own, {form(target.data)}, got {form(data)}"
+        )
+    rows = len(jax.tree.leaves(data)[0])
+    batch = getattr(getattr(target, "posterior", target), "batch", None)
+    if batch is not None and rows < batch.maximum:
+        raise ValueError(f"data must have the {batch.maximum} rows of a batch or more, got {rows}")
+    return data
+
+
+def _start_score(sampler: Sampler, data: PyTree, state: State, seed: int) -> str:
     """The size of the first score, by which another log-density betrays itself. Three digits, so
     that rounding on another machine does not."""
-    return f"{float(_score_norm(sampler, run_key(seed), sampler.target.data, state)):.2e}"
+    return f"{float(_score_norm(sampler, run_key(seed), data, state)):.2e}"
 
 
 @functools.partial(jax.jit, static_argnames=("sampler",))
@@ -170,9 +195,9 @@ def _score_norm(sampler, key, data, state):
 class _Run:
     """One call of `sample`: the state and everything recorded so far."""
 
-    def __init__(self, sampler, state, num_steps, seed, history_every, saver) -> None:
+    def __init__(self, sampler, data, state, num_steps, seed, history_every, saver) -> None:
         self.sampler, self.state, self.num_steps, self.seed = sampler, state, num_steps, seed
-        self.key, self.data = run_key(seed), sampler.target.data
+        self.key, self.data = run_key(seed), data
         self.history_every, self.saver = history_every, saver
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import spos
+from spos.cli import main
 from spos.paper import accuracy, experiment, models
 from spos.paper.accuracy import calibration, methods, reference
 from spos.paper.accuracy.findings import Found, findings, row
@@ -107,12 +108,12 @@ def test_time_and_kernel_are_judged_in_pairs():
 
 def test_nuts_and_exact_references():
     tiny = accuracy.Settings(
-        nuts_chains=2, reference_warmup=60, reference_draws=40, exact_draws=20_000
+        nuts_chains=2, reference_draws=50, reference_parts=2, exact_draws=20_000
     )
     made = reference.make("autoregression", tiny)
+    assert made.leapfrogs >= 2 * 150  # two chains warmed up, and both parts used
     assert made.names == ["level", "memory", "noise"]
     assert made.weak
-    assert made.leapfrogs >= 80
     np.testing.assert_allclose(made.mean, [0.5, 0.8, 0.4], atol=0.3)
     exact = reference.make("far_modes", tiny)
     np.testing.assert_allclose(exact.mean, -3.2, atol=0.15)
@@ -167,7 +168,7 @@ def test_a_run_is_recorded_drawn_and_resumed(monkeypatch, tmp_path):
 
     def free(name, settings):
         model = adapted(name)
-        return lambda seed: (
+        return lambda seed, start: (
             calls.append(seed)
             or Sampled(
                 methods.constrained(model, model.start(jax.random.key(seed), 50), 40),
@@ -200,3 +201,34 @@ def test_a_run_is_recorded_drawn_and_resumed(monkeypatch, tmp_path):
     verdicts = {claim.claim: claim.verdict for claim in made.claims}
     assert verdicts["Automatic SPOS falls into no trap: where it is wrong, it says so."] == HOLDS
     assert verdicts["Ranks of the truth among the draws of automatic SPOS are uniform."] == HOLDS
+
+
+def test_the_command_can_be_cut_down_to_some_models(monkeypatch):
+    calls = []
+    monkeypatch.setattr(experiment, "perform", lambda *given: calls.append(given))
+    assert main(["paper", "accuracy", "--models", "radon", "funnel"]) == 0
+    assert calls[0][-1] == {"models": ("radon", "funnel")}
+    assert main(["paper", "accuracy", "--models", "guess"]) != 0
+    assert len(calls) == 1
+
+
+def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):
+    """Without running SPOS again: each repeat has its own start."""
+    begun, asked = [], []
+
+    def first(name, settings):
+        return lambda seed, start: (
+            asked.append(seed) or Sampled(np.ones((3, 1)), 50, True, "", {"x": np.full(3, seed)})
+        )
+
+    def second(name, settings):
+        return lambda seed, start: begun.append(start["x"][0]) or Sampled(np.ones((3, 1)), 7)
+
+    monkeypatch.setattr(methods, "METHODS", {"spos": first, "svgd": second})
+    settings = accuracy.Settings(repeats=2)
+    found = methods.kept(tmp_path, "radon", "svgd", settings, 3)
+    assert (asked, begun) == ([3, 1003], [3, 1003])
+    assert found.evaluations == [57, 57]
+    before = methods.kept(tmp_path, "radon", "spos", settings, 3)
+    assert len(asked) == 2
+    assert (found.seconds > before.seconds).all()

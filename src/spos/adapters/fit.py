@@ -6,10 +6,12 @@ from typing import Any
 import jax
 
 from spos import adapters, checks
-from spos.adapters.model import Model
+from spos.adapters.model import Model, ModelError
 from spos.algorithms.spos import spos
-from spos.auto.automatic import sample_automatically
+from spos.auto.approach import NowhereFiniteError
+from spos.auto.automatic import sample_automatically, warn
 from spos.auto.result import AutomaticResult
+from spos.auto.verdict import own_check
 
 
 def fit(
@@ -38,12 +40,20 @@ def fit(
         run = sample_automatically(
             spos(read.target), start(0), seed=seed, progress=progress, redraw=start
         )
+    except NowhereFiniteError as error:
+        raise ModelError(f"{error}. In {read.name}, {read.blame(start(0))}") from error
     except ValueError as error:
         error.add_note(f"while fitting {read.name}")
         raise
     own = read.constrain(run.history)
+    verdict = run.verdict
+    if verdict.checks and not run.interrupted:
+        verdict = dataclasses.replace(verdict, checks=(*verdict.checks, own_check(own)))
+        if run.converged and not verdict.converged:
+            warn(verdict, stacklevel=2)
     return dataclasses.replace(
         run,
+        verdict=verdict,
         draws={name: values.reshape(-1, *values.shape[2:]) for name, values in own.items()},
         coords=read.coords,
         dims=read.dims,

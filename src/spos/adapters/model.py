@@ -19,7 +19,7 @@ class Model:
     """A model as a target on unconstrained parameters, and the way back to the user's own words.
 
     `shapes` has the parameters of one particle. `coords` and `dims` name the axes of what
-    `constrain` and `predict` return, as ArviZ wants them. The two functions take a flat batch of
+    `constrain` and `predict` return, as ArviZ wants them. The functions take a flat batch of
     particles; the methods of similar names take any leading axes.
     """
 
@@ -30,6 +30,7 @@ class Model:
     dims: Mapping[str, list[str]]
     constrain_batch: Callable[[Particles], dict[str, Any]]
     predict_batch: Callable[[jax.Array, Particles], dict[str, Any]]
+    sites_batch: Callable[[Particles], dict[str, Any]]  # the log-density of every site
 
     def start(self, key: jax.Array, count: int) -> dict[str, jax.Array]:
         """`count` particles, uniform between -2 and 2 in every unconstrained direction."""
@@ -49,6 +50,17 @@ class Model:
         """One draw of everything the model observes, for each particle."""
         flat, leading = self._flatten(particles)
         return _unflatten(self.predict_batch(key, flat), leading)
+
+    def blame(self, particles: Particles) -> str:
+        """Which sites have no finite log-density at these particles, or else which parameters have
+        no finite score, in words: those that are to blame everywhere, if there are any."""
+        found = {name: np.asarray(each) for name, each in self.sites_batch(particles).items()}
+        words = _not_finite(found, "its log-density")
+        if not words:
+            scores = self.target.score(particles)
+            found = {name: np.asarray(scores[name]) for name in self.shapes}
+            words = _not_finite(found, "the gradient of the log-density")
+        return "; ".join(words) or "every site is finite by itself, but their sum is not"
 
     def _flatten(self, particles: Particles) -> tuple[Particles, tuple[int, ...]]:
         if not isinstance(particles, Mapping) or set(particles) != set(self.shapes):
@@ -78,6 +90,20 @@ class Model:
 
 def _unflatten(batch: dict[str, Any], leading: tuple[int, ...]) -> dict[str, Any]:
     return {name: value.reshape(*leading, *value.shape[1:]) for name, value in batch.items()}
+
+
+def _not_finite(found: Mapping[str, np.ndarray], what: str) -> list[str]:
+    """A phrase for each that is not finite at any particle, else for each that is not at some."""
+    rows = {name: values.reshape(len(values), -1) for name, values in found.items()}
+    bad = {name: ~np.isfinite(values).all(1) for name, values in rows.items()}
+    guilty = [name for name in bad if bad[name].all()] or [n for n in bad if bad[n].any()]
+    words = []
+    for name in guilty:
+        count, total = np.count_nonzero(bad[name]), len(bad[name])
+        kinds = sorted({str(value) for value in rows[name][~np.isfinite(rows[name])].tolist()})
+        place = "every start" if count == total else f"{count} of {total} starts"
+        words.append(f"{name}: {what} is {' or '.join(kinds)} at {place}")
+    return words
 
 
 def axis_names(variable: str, axes: int, known: Mapping[int, str]) -> list[str]:

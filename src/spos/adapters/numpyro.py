@@ -117,6 +117,21 @@ def read(model: Any, args: tuple, kwargs: dict[str, Any]) -> Model:
         keys = jax.random.split(key, len(jax.tree.leaves(particles)[0]))
         return jax.vmap(one)(keys, constrain(particles, data))
 
+    @jax.jit
+    def site_log_probs(particles: Particles, data: PyTree) -> dict[str, jax.Array]:
+        args, kwargs = program.arguments(data)
+        whole = program.seeded(0, {})
+
+        def one(theta: PyTree) -> dict[str, jax.Array]:
+            values = constrain_fn(whole, args, kwargs, theta)
+            trace = handlers.trace(handlers.substitute(whole, data=values)).get_trace(
+                *args, **kwargs
+            )
+            drawn = {name: site for name, site in trace.items() if site["type"] == "sample"}
+            return {n: jnp.sum(site["fn"].log_prob(site["value"])) for n, site in drawn.items()}
+
+        return jax.vmap(one)(particles)
+
     def in_order(values: dict[str, jax.Array], names: list[str]) -> dict[str, jax.Array]:
         return {name: values[name] for name in names}  # jit sorts the names
 
@@ -130,6 +145,7 @@ def read(model: Any, args: tuple, kwargs: dict[str, Any]) -> Model:
         predict_batch=lambda key, particles: in_order(
             predict(key, particles, data), sites.observed
         ),
+        sites_batch=lambda particles: site_log_probs(particles, data),
     )
 
 

@@ -95,6 +95,12 @@ def read(model: Any) -> Model:
         columns = zip(model.observed_RVs, zip(*draws, strict=True), strict=True)
         return {rv.name: np.stack(column) for rv, column in columns}
 
+    def sites_batch(particles: Particles) -> dict[str, jax.Array]:
+        terms = _jaxify(model, [term.sum() for term in model.logp(sum=False)])
+        found = jax.vmap(terms)(*(particles[parameter] for parameter in shapes))
+        names = (each.name for each in (*model.basic_RVs, *model.potentials))
+        return dict(zip(names, found, strict=True))
+
     return Model(
         name=name,
         target=LogDensity(log_prob),
@@ -105,6 +111,7 @@ def read(model: Any) -> Model:
         },
         constrain_batch=constrain_batch,
         predict_batch=predict_batch,
+        sites_batch=sites_batch,
     )
 
 

@@ -3,25 +3,26 @@
 Starts whose density is not finite are drawn again if there is a way to, else put onto finite ones.
 Then come short chunks of single steps, each particle with a step of its own, so that one that sits
 on a cliff does not stop the others. After each chunk the metric is learnt from the better half of
-what was seen, and **birth-death** moves particles over distances that no path would bridge:
-
-    Λ_i = log ν(z_i) - log p(z_i), less its mean,        ν the density of the particles
-
-with log ν = -d log r up to a constant, r the distance to the √M-th neighbour: a width of its own
-for every particle, so that a wide mode is not taken for a poor one because its density is low. A
-particle with Λ > 0 has too many neighbours for its density. It dies at the rate Λ and another one
-takes its place; with Λ < 0 it is born again at the rate -Λ, in place of another. Only what exceeds
-the usual counts, four times the √(d/2) nats of a Gaussian or, if more, of what a particle sees on
-its own path: the rest is the business of the moves. All this only prepares: the rounds that are
-kept have none of it.
+what was seen, and birth-death (`spos.algorithms.birth_death`) moves particles over distances that
+no path would bridge. The density of the particles is here log ν = -d log r up to a constant, r the
+distance to the √M-th neighbour: a width of its own for every particle, so that a wide mode is not
+taken for a poor one because its density is low. Of the rates only what exceeds the usual counts,
+four times the √(d/2) nats of a Gaussian or, if more, of what a particle sees on its own path: the
+rest is the business of the moves. All this only prepares: the rounds that are kept have none of it.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
+from spos.algorithms.birth_death import successors
+
 TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
+
+
+class NowhereFiniteError(ValueError):
+    """No start has a finite log-density with a finite gradient."""
 
 
 def finite_starts(
@@ -40,7 +41,7 @@ def finite_starts(
         bad = ~np.isfinite(log_prob(theta))
     if bad.all():
         times = f", each drawn {tries + 1} times" if tries else ""
-        raise ValueError(
+        raise NowhereFiniteError(
             f"the log-density or its gradient is not finite at any of the {len(theta)} starts"
             f"{times}: check the density there, or start where it is finite"
         )
@@ -67,15 +68,7 @@ def birth_death(z: np.ndarray, path: np.ndarray, rng: np.random.Generator) -> np
     excess -= excess.mean()
     allowed = 4.0 * max(np.sqrt(size / 2.0), np.median(path.std(0)))
     rate = np.sign(excess) * np.maximum(np.abs(excess) - allowed, 0.0)
-    happens = rng.random(count) < 1.0 - np.exp(-np.abs(rate))
-    dies, born = happens & (rate > 0), happens & (rate < 0)
-    place = np.arange(count)
-    if dies.all() or not happens.any():
-        return place
-    place[dies] = rng.choice(np.flatnonzero(~dies), dies.sum())
-    for parent in np.flatnonzero(born):
-        place[rng.integers(count)] = parent
-    return place
+    return successors(rate, rng.random((3, count)), np)
 
 
 def settled(log_prob: np.ndarray) -> bool:

@@ -38,6 +38,11 @@ class ConvergenceWarning(UserWarning):
     """The draws of an automatic run failed a check; `result.report()` says which."""
 
 
+def warn(verdict: Verdict, stacklevel: int) -> None:
+    message = f"not converged. {'; '.join(verdict.reasons)}. See result.report()"
+    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
 def sample_automatically(
     sampler: Sampler,
     particles: Particles,
@@ -249,8 +254,7 @@ class _Run:
         rows = self.origin + seen.y @ self.base.T
         history = self.problem.unflatten(rows)
         if not verdict.converged:
-            message = f"not converged. {'; '.join(verdict.reasons)}. See result.report()"
-            warnings.warn(message, ConvergenceWarning, stacklevel=5)
+            warn(verdict, stacklevel=5)
         return AutomaticResult(
             particles=jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), history),
             info={"log_prob": seen.log_prob, "acceptance": seen.acceptance},

@@ -10,6 +10,7 @@ path has M replicates, and its error follows from their spread, with no model of
                 entered, or left too rarely, breaks it
     stuck       no particle rejects nearly everything
     R-hat, ESS  ArviZ's, with the particles dealt to four chains
+    own         precision once more, of a model's own parameters, with twice the error
 
 `roughness` compares how much |∇ log p|² varies with what a Gaussian shows. It is large where the
 scale of the density changes from place to place, as in a funnel, and tells which advice to give.
@@ -18,6 +19,7 @@ scale of the density changes from place to place, as in a funnel, and tells whic
 import functools
 import math
 import statistics
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +28,7 @@ from spos.auto.result import by_groups
 from spos.report.verdict import Check
 
 MIXING, ERROR, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 0.025, 4.5, 0.05, 0.1, 1.01, 400.0
+OWN_ERROR = 2 * ERROR
 ROUGH = 2.5
 
 FUNNEL = (
@@ -61,10 +64,7 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
     change = ranks[n // 2 :].mean(0) - ranks[: n // 2].mean(0)
     trend = float(np.max(_t(change)))
 
-    away = seen.y - seen.y.mean((0, 1))
-    variance = np.maximum((away**2).mean((0, 1)), 1e-300)
-    mean_error = away.mean(0).std(0, ddof=1) / np.sqrt(count * variance)
-    sd_error = (away**2).mean(0).std(0, ddof=1) / (2.0 * variance * math.sqrt(count))
+    mean_error, sd_error = errors(seen.y)
     error = float(max(mean_error.max(), sd_error.max()))
 
     stein = ((seen.z - seen.z.mean((0, 1))) * seen.g).mean(0) + 1.0
@@ -107,6 +107,38 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
         ),
     ]
     return found, count / max(float(share.max()), 1e-9)
+
+
+def errors(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The Monte-Carlo errors of means, in standard deviations, and of log standard deviations, of
+    records, particles and numbers."""
+    away = values - values.mean((0, 1))
+    variance = np.maximum((away**2).mean((0, 1)), 1e-300)
+    root = math.sqrt(values.shape[1])
+    mean_error = away.mean(0).std(0, ddof=1) / (root * np.sqrt(variance))
+    return mean_error, (away**2).mean(0).std(0, ddof=1) / (2.0 * root * variance)
+
+
+def own_check(values: Mapping[str, np.ndarray]) -> Check:
+    """Are means and standard deviations known in the model's own words too? A log-scale with light
+    tails is a scale with heavy ones, which may have no mean at all."""
+    worst = {name: _worst(np.asarray(each)) for name, each in values.items()}
+    name = max(worst, key=lambda name: worst[name])
+    return Check(
+        *("own precision", worst[name], OWN_ERROR, worst[name] <= OWN_ERROR),
+        f"Monte-Carlo error {worst[name]:.3f} for {name} as the model has it (at most {OWN_ERROR})",
+        f"The tails of {name} are heavy: its mean or standard deviation is dominated by a few "
+        "draws, or does not exist. Use its quantiles or its logarithm, or give it a tighter prior.",
+    )
+
+
+def _worst(values: np.ndarray) -> float:
+    """The largest error of an array of any size, some numbers at a time."""
+    flat = values.reshape(*values.shape[:2], -1)
+    parts = np.array_split(flat, -(-flat.shape[-1] // 100) or 1, axis=-1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = [np.max(errors(part.astype(float)), initial=0.0) for part in parts]
+    return float(np.nan_to_num(max(found), nan=np.inf))
 
 
 def arviz_checks(seen: Round, names: list[str]) -> list[Check]:

@@ -52,8 +52,8 @@ class Settings:
     nuts_chains: int = 4
     nuts_warmup: int = 1000
     nuts_draws: int = 1000
-    reference_warmup: int = 2000
-    reference_draws: int = 5000  # of each chain
+    reference_draws: int = 1000  # of each chain, to warm up, and then again and again
+    reference_parts: int = 5  # at most
     exact_draws: int = 100_000
     calibrations: tuple[str, ...] = tuple(calibration.MODELS)
     simulations: int = 500
@@ -61,12 +61,9 @@ class Settings:
     def quick(self) -> "Settings":
         return dataclasses.replace(
             self,
-            models=("scales", "autoregression"),
+            models=("scales",),  # exact: compiling NUTS would take longer than all the rest
             methods=("spos",),
             repeats=1,
-            nuts_chains=2,
-            reference_warmup=100,
-            reference_draws=100,
             exact_draws=20_000,
             calibrations=("normal",),
             simulations=4,
@@ -91,8 +88,7 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
         found.references[name] = reference.kept(store / f"{name}-reference.npz", name, settings)
         next_one()
         for method in settings.methods:
-            place = store / f"{name}-{method}-seed{seed}.npz"
-            found.outcomes[name, method] = methods.kept(place, name, method, settings, seed)
+            found.outcomes[name, method] = methods.kept(store, name, method, settings, seed)
             next_one()
         jax.clear_caches()
         yield findings(settings, found)

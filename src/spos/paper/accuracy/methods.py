@@ -8,7 +8,8 @@
     nuts             NumPyro's NUTS with its defaults, several chains at once
 
 All others start uniformly between -2 and 2 in every unconstrained direction. A method is built once
-for a model, and then run with several seeds: only the first run compiles.
+for a model, and then run with several seeds: only the first run compiles. One that begins where
+another ended takes up what is kept of that run, whose cost counts as its own.
 """
 
 import time
@@ -35,10 +36,11 @@ class Sampled(NamedTuple):
     evaluations: int  # of the gradient
     converged: bool | None = None  # None where a method does not say
     reason: str = ""
+    particles: Any = None  # unconstrained, at the end, where another method begins with them
 
 
 class Outcome(NamedTuple):
-    """All runs of a method on a model, the moments with a leading axis of repeats."""
+    """All runs of a method on a model, moments and particles with a leading axis of repeats."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -46,82 +48,88 @@ class Outcome(NamedTuple):
     evaluations: list[int]
     converged: list[bool | None]
     reasons: list[str]
+    particles: Any = None
 
 
-Build = Callable[[str, Any], Callable[[int], Sampled]]
+Build = Callable[[str, Any], Callable[[int, Any], Sampled]]  # (seed, particles to begin with)
 
 
-def kept(place: Path, name: str, method: str, settings: Any, seed: int) -> Outcome:
-    """The outcome in that file, which is made if it is not there."""
+def kept(store: Path, name: str, method: str, settings: Any, seed: int) -> Outcome:
+    """The outcome in a file of that folder, which is made if it is not there."""
+    place = store / f"{name}-{method}-seed{seed}.npz"
     if not place.exists():
-        made = measure(name, method, settings, seed)._asdict()
+        before = None
+        if method in BEGINS:
+            before = kept(store, name, BEGINS[method], settings, seed)
+        made = measure(name, method, settings, seed, before)._asdict()
         arrays = {key: made.pop(key) for key in ("mean", "sd", "seconds")}
-        archive.write(place, arrays, made)
+        particles, made["particles"] = archive.pack(made["particles"], "particles")
+        archive.write(place, arrays | particles, made)
     arrays, meta = archive.read(place)
-    fields: dict[str, Any] = {**arrays, **meta}
-    return Outcome(**fields)
+    fields: dict[str, Any] = {key: arrays[key] for key in ("mean", "sd", "seconds")} | meta
+    return Outcome(**fields | {"particles": archive.unpack(arrays, meta["particles"])})
 
 
-def measure(name: str, method: str, settings: Any, seed: int) -> Outcome:
+def measure(
+    name: str, method: str, settings: Any, seed: int, before: Outcome | None = None
+) -> Outcome:
+    """`before` is the outcome of the method that this one begins with."""
     run, runs, seconds = METHODS[method](name, settings), [], []
     for n in range(settings.repeats):
+        start = None if before is None else jax.tree.map(lambda x, n=n: x[n], before.particles)
         began = time.perf_counter()
-        runs.append(run(seed + 1000 * n))
+        runs.append(run(seed + 1000 * n, start))
         seconds.append(time.perf_counter() - began)
+    paid = [0] * settings.repeats if before is None else before.evaluations
     return Outcome(
         mean=np.stack([each.values.mean(0) for each in runs]),
         sd=np.stack([each.values.std(0) for each in runs]),
-        seconds=np.asarray(seconds),
-        evaluations=[each.evaluations for each in runs],
+        seconds=np.asarray(seconds) + (0.0 if before is None else before.seconds),
+        evaluations=[each.evaluations + more for each, more in zip(runs, paid, strict=True)],
         converged=[each.converged for each in runs],
         reasons=[each.reason for each in runs],
+        particles=jax.tree.map(lambda *each: np.stack(each), *[each.particles for each in runs]),
     )
 
 
 def automatic(beta: float) -> Build:
-    def build(name: str, settings: Any) -> Callable[[int], Sampled]:
+    def build(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
         model = spos.from_numpyro(models.build(name))
         sampler = spos.spos(model.target, beta=beta) if beta else spos.sgld(model.target)
 
-        def run(seed: int) -> Sampled:
-            found = sampled(sampler, model, settings, seed)
-            reason = "; ".join(found.verdict.reasons)
+        def run(seed: int, _: Any) -> Sampled:
+            start = model.start(jax.random.key(seed), settings.particles)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", spos.ConvergenceWarning)  # the verdict is kept
+                found: Any = spos.sample(sampler, start, seed=seed, progress=False)
             values = constrained(model, found.draws, settings.most_draws)
-            return Sampled(values, int(found.evaluations), bool(found.converged), reason)
+            return Sampled(
+                *(values, int(found.evaluations), bool(found.converged)),
+                *("; ".join(found.verdict.reasons), found.particles),
+            )
 
         return run
 
     return build
 
 
-def sampled(sampler: spos.Sampler, model: spos.Model, settings: Any, seed: int) -> Any:
-    """The result of an automatic run."""
-    start = model.start(jax.random.key(seed), settings.particles)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", spos.ConvergenceWarning)  # the verdict is kept
-        return spos.sample(sampler, start, seed=seed, progress=False)
-
-
-def svgd(name: str, settings: Any) -> Callable[[int], Sampled]:
+def svgd(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
     model = spos.from_numpyro(models.build(name))
     sampler = spos.svgd(model.target, settings.svgd_step, preconditioner=spos.ensemble())
-    first, work = spos.spos(model.target), settings.svgd_steps * settings.particles
 
-    def run(seed: int) -> Sampled:
-        before = sampled(first, model, settings, seed)
-        start = before.particles
+    def run(seed: int, start: Any) -> Sampled:
         try:
             found = spos.sample(sampler, start, settings.svgd_steps, seed=seed, progress=False)
             particles, reason = found.particles, ""
         except spos.NonFiniteError as error:
             particles, reason = jax.tree.map(lambda leaf: leaf * np.nan, start), str(error)
         values = constrained(model, particles, settings.most_draws)
-        return Sampled(values, int(before.evaluations) + work, None, reason)
+        return Sampled(values, settings.svgd_steps * settings.particles, None, reason)
 
     return run
 
 
-def blackjax(name: str, settings: Any) -> Callable[[int], Sampled]:
+def blackjax(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
     try:
         import blackjax as library
     except ImportError as error:
@@ -136,7 +144,7 @@ def blackjax(name: str, settings: Any) -> Callable[[int], Sampled]:
         state = jax.lax.fori_loop(0, settings.svgd_steps, lambda _, s: algorithm.step(s), state)
         return state.particles
 
-    def run(seed: int) -> Sampled:
+    def run(seed: int, _: Any) -> Sampled:
         particles = all_steps(model.start(jax.random.key(seed), settings.particles))
         values = constrained(model, particles, settings.most_draws)
         return Sampled(values, settings.svgd_steps * settings.particles)
@@ -144,17 +152,22 @@ def blackjax(name: str, settings: Any) -> Callable[[int], Sampled]:
     return run
 
 
-def reference_method(name: str, settings: Any) -> Callable[[int], Sampled]:
+def reference_method(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
     """NUTS; it has converged if r_hat is at most 1.01 and nothing diverged."""
     model = spos.from_numpyro(models.build(name))
-    chain = Nuts(model, settings.nuts_chains, settings.nuts_warmup, settings.nuts_draws)
+    nuts, warmup = Nuts(model, settings.nuts_chains, settings.nuts_warmup), settings.nuts_warmup
+    steps = warmup + settings.nuts_draws
+    program = jax.jit(jax.vmap(lambda key, theta: nuts.go(nuts.begin(key, theta), steps)[1]))
 
-    def run(seed: int) -> Sampled:
-        draws, leapfrogs, divergences = chain(seed)
-        _, values = columns(draws)
+    def run(seed: int, _: Any) -> Sampled:
+        path = program(*nuts.start(seed))
+        drawn = jax.tree.map(lambda leaf: leaf[:, warmup:], path.z)
+        _, values = columns(nuts.constrained(drawn))
         _, r_hat = judged(values.reshape(settings.nuts_chains, -1, values.shape[1]))
+        divergences = int(path.diverging[:, warmup:].sum())
         reason = f"r_hat {r_hat:.3f}, {divergences} divergences"
-        return Sampled(values, leapfrogs, r_hat <= AGREE and divergences == 0, reason)
+        said = r_hat <= AGREE and divergences == 0
+        return Sampled(values, int(path.leapfrogs.sum()), said, reason)
 
     return run
 
@@ -173,3 +186,4 @@ METHODS: dict[str, Build] = {
     "blackjax": blackjax,
     "nuts": reference_method,
 }
+BEGINS = {"svgd": "spos"}  # where another method ended

@@ -1,8 +1,9 @@
 """What is right: exact draws where a model has no data, a long NUTS run where it has.
 
-NUTS is NumPyro's, in double precision for a reference, with several chains at once. A reference is
-weak where its smallest effective sample size is below `ENOUGH`, or where its chains disagree:
-errors against it are then partly its own.
+NUTS is NumPyro's, in double precision for a reference, with several chains at once. A reference
+goes on until its smallest effective sample size is `PLENTY` and its chains agree, or its draws are
+used up. It is weak where that size stays below `ENOUGH`, or where its chains disagree: errors
+against it are then partly its own.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from spos import archive
 from spos.adapters import Model, from_numpyro
 from spos.paper import models
 
-ENOUGH, AGREE = 1000.0, 1.01  # effective draws, and r_hat
+ENOUGH, PLENTY, AGREE = 1000.0, 4000.0, 1.01  # effective draws, and r_hat
 CANDIDATES = 25  # starts for a chain
 DENSE = 60  # parameters up to which a reference adapts a full mass matrix
 
@@ -65,60 +66,74 @@ def make(name: str, settings: Any) -> Reference:
         return Reference(names, values.mean(0), values.std(0), True, count, 1.0, 0, 0)
     size = sum(site["value"].size for site in trace.values() if not site.get("is_observed"))
     with jax.enable_x64(True):
-        run = Nuts(
-            *(
-                from_numpyro(model),
-                settings.nuts_chains,
-                settings.reference_warmup,
-                settings.reference_draws,
-            ),
+        chains = Nuts(
+            *(from_numpyro(model), settings.nuts_chains, settings.reference_draws),
             target_accept_prob=0.95,
             dense_mass=size <= DENSE,
         )
-        drawn, leapfrogs, divergences = run(0)
-    names, values = columns(drawn)
-    ess, r_hat = judged(values.reshape(settings.nuts_chains, -1, values.shape[1]))
-    return Reference(
-        *(names, values.mean(0), values.std(0), False, ess, r_hat, divergences, leapfrogs)
-    )
+        return _long_run(chains, settings.reference_draws, settings.reference_parts)
+
+
+def _long_run(nuts: "Nuts", draws: int, parts: int) -> Reference:
+    """So many draws of every chain to warm up, and then as many again at most `parts` times."""
+    go_on = jax.jit(jax.vmap(lambda state: nuts.go(state, draws)))
+    state, path = go_on(jax.jit(jax.vmap(nuts.begin))(*nuts.start(0)))
+    leapfrogs, divergences = int(path.leapfrogs.sum()), 0
+    kept: list[np.ndarray] = []
+    for _ in range(parts):
+        state, path = go_on(state)
+        leapfrogs += int(path.leapfrogs.sum())
+        divergences += int(path.diverging.sum())
+        names, values = columns(nuts.constrained(path.z))
+        kept.append(values.reshape(nuts.chains, draws, -1))
+        chains = np.concatenate(kept, axis=1)
+        ess, r_hat = judged(chains)
+        if ess >= PLENTY and r_hat <= AGREE:
+            break
+    mean, sd = chains.mean((0, 1)), chains.std((0, 1))
+    return Reference(names, mean, sd, False, ess, r_hat, divergences, leapfrogs)
+
+
+class Trace(NamedTuple):
+    """What chains leave behind."""
+
+    z: Any
+    leapfrogs: jax.Array
+    diverging: jax.Array
 
 
 class Nuts:
-    """Several chains at once, from where the other methods start too. It is one compiled program,
-    since NumPyro's own loop compiles parts of itself anew in every call."""
+    """Several chains at once, from where the other methods start too. `begin` and `go` are pure and
+    of one chain, to be compiled, since NumPyro's own loop compiles parts of itself in every call.
+    """
 
-    def __init__(self, model: Model, chains: int, warmup: int, draws: int, **options: Any) -> None:
+    def __init__(self, model: Model, chains: int, warmup: int, **options: Any) -> None:
         from numpyro.infer import NUTS
 
-        self.model, self.chains = model, chains
+        self.model, self.chains, self.warmup = model, chains, warmup
         self.finite = jax.jit(lambda some: _finite(model.target.score(some)))
+        self.kernel = NUTS(potential_fn=lambda z: -model.target.log_prob(z), **options)
 
-        def one(key: jax.Array, theta: Any) -> Any:
-            kernel = NUTS(potential_fn=lambda z: -model.target.log_prob(z), **options)
-            state = kernel.init(key, warmup, theta, (), {})
+    def begin(self, key: jax.Array, theta: Any) -> Any:
+        return self.kernel.init(key, self.warmup, theta, (), {})
 
-            def step(state: Any, _: None) -> Any:
-                state = kernel.sample(state, (), {})
-                return state, (state.z, state.num_steps, state.diverging)
+    def go(self, state: Any, steps: int) -> tuple[Any, Trace]:
+        def step(state: Any, _: None) -> Any:
+            state = self.kernel.sample(state, (), {})
+            return state, Trace(state.z, state.num_steps, state.diverging)
 
-            _, (z, steps, diverging) = jax.lax.scan(step, state, length=warmup + draws)
-            kept = jax.tree.map(lambda leaf: leaf[warmup:], z)
-            return kept, steps.sum(), diverging[warmup:].sum()
+        return jax.lax.scan(step, state, length=steps)
 
-        self.program = jax.jit(jax.vmap(one))
-
-    def __call__(self, seed: int) -> tuple[dict[str, Any], int, int]:
-        """Constrained draws, chain after chain; all leapfrogs; divergences after the warm-up."""
-        keys = jax.random.split(jax.random.PRNGKey(seed), self.chains)
-        z, leapfrogs, divergences = self.program(keys, self.start(seed))
-        rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), z)
-        return self.model.constrain(rows), int(leapfrogs.sum()), int(divergences.sum())
-
-    def start(self, seed: int) -> Any:
-        """The first particles of a cloud that have a finite score."""
+    def start(self, seed: int) -> tuple[jax.Array, Any]:
+        """Keys, and the first particles of a cloud that have a finite score."""
         cloud = self.model.start(jax.random.key(seed), CANDIDATES * self.chains)
         rows = np.flatnonzero(np.asarray(self.finite(cloud)))[: self.chains]
-        return jax.tree.map(lambda leaf: leaf[rows], cloud)
+        keys = jax.random.split(jax.random.PRNGKey(seed), self.chains)
+        return keys, jax.tree.map(lambda leaf: leaf[rows], cloud)
+
+    def constrained(self, z: Any) -> dict[str, Any]:
+        """Draws of the model's own parameters, chain after chain."""
+        return self.model.constrain(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), z))
 
 
 def _finite(scores: Any) -> jax.Array:

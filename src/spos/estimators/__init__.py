@@ -1,0 +1,9 @@
+"""Bayesian networks as scikit-learn estimators.
+
+This room alone needs scikit-learn; `spos.SPOSRegressor` and `spos.SPOSClassifier` open it.
+"""
+
+from spos.estimators.classifier import SPOSClassifier
+from spos.estimators.regressor import SPOSRegressor
+
+__all__ = ["SPOSClassifier", "SPOSRegressor"]

@@ -1,0 +1,64 @@
+"""What else an automatic run offers: SGLD, a figure, and a line that tells how far it is."""
+
+import io
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos import progress
+from spos.auto import automatic
+
+pytestmark = pytest.mark.usefixtures("hasty")
+MEAN, SD = np.array([1.0, -2.0]), np.array([0.5, 3.0])
+
+
+def log_prob(theta):
+    return -0.5 * jnp.sum(((theta - MEAN) / SD) ** 2)
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture(scope="module")
+def watched():
+    """The result of automatic SGLD, and what a terminal showed of it."""
+    terminal = Terminal()
+    start = jax.random.uniform(jax.random.key(0), (60, 2), minval=-2.0, maxval=2.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stderr", terminal)
+        seconds = itertools.count()  # so that every update is shown
+        patch.setattr(progress.time, "monotonic", lambda: next(seconds))
+        result = spos.sample(spos.sgld(log_prob), start)
+    return result, terminal.getvalue()
+
+
+def test_sgld_is_automatic_too(watched):
+    result, _ = watched
+    assert result.converged, result.report()
+    assert "sgld" in result.report()
+    draws = np.asarray(result.draws, np.float64)
+    assert (np.abs(draws.mean(0) - MEAN) / SD < 0.125).all()
+    assert (np.abs(np.log(draws.std(0) / SD)) < 0.125).all()
+
+
+def test_the_progress_line_names_the_phase_and_ends(watched):
+    _, shown = watched
+    lines = shown.split("\r")
+    assert lines[1].startswith("sgld approach")
+    assert "sgld round 1" in shown
+    assert f"/{automatic.BUDGET}" in shown
+    assert shown.endswith("\n")
+    assert "error" in lines[-1]
+
+
+def test_it_can_be_drawn(watched):
+    figure = watched[0].plot()
+    axes = figure.get_axes()[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("theta[0]", "theta[1]")
+    assert len(axes.collections[0].get_offsets()) == 60

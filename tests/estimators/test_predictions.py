@@ -1,0 +1,246 @@
+"""What the estimators say, held against the networks they keep."""
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import softmax
+
+import spos
+from spos import SPOSClassifier, SPOSRegressor
+from spos.archive import DamagedFileError
+from spos.estimators.rows import Rows, merged, scaling_of, split, with_room
+
+pytestmark = pytest.mark.usefixtures("hasty")
+rng = np.random.default_rng(1)
+NOISE = 0.3
+X = rng.uniform(-2, 2, size=(400, 1))
+Y = 50.0 + 10.0 * (np.sin(2.0 * X[:, 0]) + NOISE * rng.normal(size=400))
+LABELS = np.where(X[:, 0] + 0.5 * rng.normal(size=400) > 0, "up", "down")
+TRAIN, TEST = slice(0, 200), slice(200, 400)
+SETTINGS = {"hidden": (20,), "n_particles": 10, "random_state": 0, "num_steps": 600}
+SVGD = {**SETTINGS, "method": "svgd"}  # compiles faster than the default
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SPOSRegressor(**SETTINGS, step_size=1e-2).fit(X[TRAIN], Y[TRAIN])
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    return SPOSClassifier(**SVGD).fit(X[TRAIN], LABELS[TRAIN])
+
+
+def networks_of(model, x):
+    """Outputs of all networks, by NumPy: (S, n, k)."""
+    w = {name: np.float64(leaf) for name, leaf in model.particles_["weights"].items()}
+    x = (x - model.scaling_.x_centre) / model.scaling_.x_unit
+    hidden = np.maximum(x @ w["w0"] + w["b0"][:, None], 0.0)
+    return hidden @ w["w1"] + w["b1"][:, None]
+
+
+def parts_of(model, x):
+    """Mean and standard deviation by each network, in the units of y."""
+    unit = model.scaling_.y_unit
+    deviation = unit * np.exp(-0.5 * np.float64(model.particles_["likelihood"]))[:, None]
+    return networks_of(model, x)[:, :, 0] * unit + model.scaling_.y_centre, deviation
+
+
+def test_mean_deviation_and_both_variances(model):
+    mean, deviation = parts_of(model, X[TEST])
+    np.testing.assert_allclose(model.predict(X[TEST]), mean.mean(0), rtol=1e-4)
+    said, std = model.predict(X[TEST], return_std=True)
+    np.testing.assert_array_equal(said, model.predict(X[TEST]))
+    aleatoric, epistemic = model.predict_variance(X[TEST])
+    np.testing.assert_allclose(std**2, aleatoric + epistemic)
+    np.testing.assert_allclose(epistemic, mean.var(0), rtol=1e-2)
+    np.testing.assert_allclose(aleatoric, np.full(200, (deviation**2).mean()), rtol=1e-4)
+
+
+def test_the_log_predictive_is_that_of_the_mixture(model):
+    mean, deviation = parts_of(model, X[TEST])
+    expected = np.log(stats.norm.pdf(Y[TEST], mean, deviation).mean(0))
+    np.testing.assert_allclose(model.log_predictive(X[TEST], Y[TEST]), expected, rtol=1e-3)
+
+
+def test_an_interval_holds_its_share_of_the_mixture(model):
+    low, high = model.predict_interval(X[TEST], 0.8)
+    mean, deviation = parts_of(model, X[TEST])
+    below, above = (stats.norm.cdf(end, mean, deviation).mean(0) for end in (low, high))
+    np.testing.assert_allclose(below, 0.1, atol=1e-4)
+    np.testing.assert_allclose(above, 0.9, atol=1e-4)
+    with pytest.raises(ValueError, match="level"):
+        model.predict_interval(X, 0.0)
+
+
+def test_it_learns_and_its_intervals_hold_what_they_say(model):
+    """Of 200 new outcomes, 90 % intervals miss Binomial(200, 0.1): 2.1 % is the standard error.
+    Four of them are allowed, since the intervals themselves are estimates."""
+    assert model.score(X[TEST], Y[TEST]) > 0.7
+    low, high = model.predict_interval(X[TEST], 0.9)
+    inside = np.mean((low < Y[TEST]) & (Y[TEST] < high))
+    assert abs(inside - 0.9) < 0.085
+    aleatoric, _ = model.predict_variance(X[:1])
+    assert np.sqrt(aleatoric[0]) == pytest.approx(10.0 * NOISE, rel=0.25)
+
+
+def test_doubt_grows_where_there_are_no_data(model):
+    aleatoric, epistemic = model.predict_variance(np.asarray([[0.0], [6.0]]))
+    assert epistemic[1] > 10.0 * epistemic[0]
+    assert aleatoric[1] == pytest.approx(aleatoric[0])
+
+
+def test_draws_have_the_law_of_the_prediction(model):
+    drawn = model.sample_y(X[:3], 4000, random_state=1)
+    assert drawn.shape == (3, 4000)
+    mean, std = model.predict(X[:3], return_std=True)
+    assert (np.abs(drawn.mean(1) - mean) < 5.0 * std / np.sqrt(4000)).all()
+    np.testing.assert_allclose(drawn.std(1), std, rtol=0.1)
+    np.testing.assert_array_equal(drawn, model.sample_y(X[:3], 4000, random_state=1))
+
+
+def test_noise_may_depend_on_the_place():
+    y = Y + 30.0 * (X[:, 0] > 0) * rng.normal(size=400)
+    model = SPOSRegressor(**SVGD, noise="heteroscedastic", step_size=1e-2).fit(X, y)
+    aleatoric, _ = model.predict_variance([[-1.5], [1.5]])
+    assert aleatoric[1] > 10.0 * aleatoric[0]
+    assert model.particles_["likelihood"] == ()
+
+
+def test_chances_and_entropies(classifier):
+    chances = softmax(networks_of(classifier, X[TEST]), axis=2)
+    found = classifier.predict_proba(X[TEST])
+    np.testing.assert_allclose(found, chances.mean(0), atol=1e-4)
+    assert list(classifier.classes_) == ["down", "up"]
+    assert classifier.score(X[TEST], LABELS[TEST]) > 0.75
+    np.testing.assert_allclose(np.exp(classifier.predict_log_proba(X[TEST])), found)
+    aleatoric, epistemic = classifier.predict_entropy(X[TEST])
+    np.testing.assert_allclose(aleatoric + epistemic, stats.entropy(found, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(aleatoric, stats.entropy(chances, axis=2).mean(0), rtol=1e-3)
+    column = (LABELS[TEST] == "up").astype(int)
+    np.testing.assert_allclose(
+        classifier.log_predictive(X[TEST], LABELS[TEST]),
+        np.log(found[np.arange(200), column]),
+        atol=1e-4,
+    )
+    with pytest.raises(ValueError, match=r"classes.*sideways"):
+        classifier.log_predictive(X[:1], ["sideways"])
+
+
+def test_the_best_looks_are_kept(model):
+    scores = model.validation_scores_
+    assert 1 < len(scores) <= 50
+    assert model.n_iter_ == 12 * len(scores)
+    assert len(jax.tree.leaves(model.particles_)[0]) == model.average * model.n_particles
+
+
+def test_the_same_seed_gives_the_same_bits(model):
+    again = SPOSRegressor(**SETTINGS, step_size=1e-2).fit(X[TRAIN], Y[TRAIN])
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    other = again.set_params(random_state=1).fit(X[TRAIN], Y[TRAIN])
+    assert not np.array_equal(other.predict(X), model.predict(X))
+
+
+def test_a_warm_start_goes_on(model):
+    patient = {**SETTINGS, "step_size": 1e-2, "patience": 50}
+    warm = SPOSRegressor(**patient, warm_start=True).fit(X[TRAIN], Y[TRAIN])
+    scaling, once = warm.scaling_, warm.predict(X)
+    warm.fit(X[TRAIN], Y[TRAIN])
+    assert warm.n_iter_ == 1200
+    assert warm.scaling_ is scaling
+    assert not np.array_equal(warm.predict(X), once)
+    assert warm.validation_scores_[0] > model.validation_scores_[0]  # it starts where it ended
+    with pytest.raises(ValueError, match=r"cannot go on.*hidden=\(7,\)"):
+        warm.set_params(hidden=(7,)).fit(X[TRAIN], Y[TRAIN])
+
+
+def test_rows_may_come_in_parts():
+    model = SPOSClassifier(hidden=(), method="svgd", random_state=0, n_particles=5, step_size=1e-2)
+    model.partial_fit(X[TRAIN], LABELS[TRAIN], classes=["up", "down"])
+    before = jax.tree.leaves(model.particles_)[0][-5:]
+    for _ in range(60):
+        model.partial_fit(X[TRAIN], LABELS[TRAIN])
+    assert model.n_rows_seen_ == 61 * 200
+    assert len(jax.tree.leaves(model.particles_)[0]) == model.average * 5
+    assert not np.allclose(before, jax.tree.leaves(model.particles_)[0][-5:])
+    assert model.score(X[TEST], LABELS[TEST]) > 0.75
+    with pytest.raises(ValueError, match=r"classes.*first call"):
+        model.partial_fit(X, LABELS, classes=["up", "left"])
+
+
+def test_saving_keeps_every_bit(model, classifier, tmp_path):
+    for one, kind in ((model, SPOSRegressor), (classifier, SPOSClassifier)):
+        path = one.save(tmp_path / "model.npz")
+        with np.load(path, allow_pickle=False) as arrays:
+            assert all(arrays[name].dtype.kind in "fiu" for name in arrays.files)
+        back = kind.load(path)
+        assert back.get_params() == one.get_params()
+        np.testing.assert_array_equal(back.predict(X), one.predict(X))
+        np.testing.assert_array_equal(back.validation_scores_, one.validation_scores_)
+        assert back.n_features_in_ == 1
+    assert list(back.classes_) == ["down", "up"]
+    with pytest.raises(ValueError, match=r"saved SPOSRegressor.*got SPOSClassifier"):
+        SPOSRegressor.load(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with pytest.raises(DamagedFileError):
+        SPOSClassifier.load(path)
+
+
+def test_equal_rows_become_one():
+    rows = Rows(np.asarray([[1.0], [0.0], [1.0], [-0.0]]), np.asarray([2.0, 3, 2, 3]), np.ones(4))
+    x, y, weights = merged(rows)
+    assert sorted(zip(x[:, 0], y, weights, strict=True)) == [(0.0, 3.0, 2.0), (1.0, 2.0, 2.0)]
+
+
+def test_rows_are_scaled_by_their_weights():
+    rows = Rows(
+        np.asarray([[1.0, 7.0], [4.0, 7.0]]), np.asarray([0.0, 3.0]), np.asarray([2.0, 1.0])
+    )
+    scaling = scaling_of(rows, numbers=True)
+    np.testing.assert_allclose(scaling.x_centre, [2.0, 7.0])
+    np.testing.assert_allclose(scaling.x_unit, [np.sqrt(2.0), 1.0])  # a constant has no scale
+    assert scaling.y_centre == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("count", "held_out"), [(49, 0), (50, 5), (1000, 100), (20_000, 500)])
+def test_a_part_is_held_out(count, held_out):
+    rows = Rows(np.arange(count)[:, None], np.arange(count), np.ones(count))
+    learnt, judged = split(rows, 0.1, np.random.RandomState(0))
+    assert (0 if judged is None else len(judged.y)) == held_out
+    both = learnt.y if judged is None else np.concatenate([learnt.y, judged.y])
+    assert sorted(both) == list(range(count))
+
+
+def test_rooms_are_few_and_little_is_wasted():
+    rooms = {count: len(with_room(np.ones(count))) for count in range(1, 5000)}
+    assert all(count <= room <= max(64, count * 9 / 8 + 1) for count, room in rooms.items())
+    assert len(set(rooms.values())) < 60
+
+
+def test_one_sampler_serves_many_data(compilations):
+    def target(data):
+        return spos.posterior(
+            lambda theta, x: -0.5 * (x - theta) ** 2, lambda theta: 0.0, data, batch_size=2
+        )
+
+    few, many = np.arange(2, dtype=np.float32), np.arange(9, dtype=np.float32)
+    start = np.zeros(3, np.float32)
+    own = spos.sample(spos.svgd(target(many), 0.1), start, 20, progress=False)
+    sampler = spos.svgd(target(few), 0.1)
+    lent = spos.sample(sampler, start, 20, data=many, progress=False)
+    np.testing.assert_array_equal(own.particles, lent.particles)
+    before = len(compilations)
+    other = spos.sample(sampler, start, 20, data=many[::-1].copy(), progress=False)
+    assert len(compilations) == before
+    assert not np.array_equal(other.particles, lent.particles)
+    for data, message in (
+        (many.astype(int), "form.*int"),
+        (many[:, None], "form"),
+        ({"x": many}, "form"),
+        (many[:1], "2 rows of a batch.*got 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            spos.sample(sampler, start, 20, data=data, progress=False)
+    with pytest.raises(ValueError, match="data must be left out"):
+        spos.sample(spos.svgd(lambda theta: -(theta**2), 0.1), start, 1, data=many)
