@@ -40,6 +40,8 @@ from spos.schedules import as_schedule
 from spos.score import check_target, estimator_of
 from spos.types import Info, Particles, PyTree, Sampler, Schedule, State, Target
 
+ONE_DRAW = 2**20  # normals drawn at once and dealt to the leaves; more of them would only be moved
+
 # (key, state, scores) -> (drift, bandwidth)
 Drift = Callable[[jax.Array, State, Particles], tuple[Particles, jax.Array]]
 
@@ -269,13 +271,18 @@ def standard_normal(key: jax.Array, particles: Particles) -> Particles:
     """Normals shaped like the particles. A leaf gets the columns it would have in the flat matrix
     of all leaves, so that a pytree and that matrix take the same path."""
     leaves, treedef = jax.tree.flatten(particles)
-    columns = [leaf[0].size for leaf in leaves]
-    dtype = jnp.result_type(*leaves)
+    ends = list(itertools.accumulate(leaf[0].size for leaf in leaves))
+    dtype, rows = jnp.result_type(*leaves), len(leaves[0])
+    if dtype != jnp.float64 and rows * ends[-1] <= ONE_DRAW:
+        columns = jnp.split(normal_matrix(key, (rows, ends[-1]), dtype), ends[:-1], axis=1)
+    else:
+        columns = [
+            normal_matrix(key, (rows, end - first), dtype, first)
+            for first, end in itertools.pairwise([0, *ends])
+        ]
     drawn = [
-        normal_matrix(key, (len(leaf), width), dtype, first).reshape(leaf.shape).astype(leaf.dtype)
-        for leaf, width, first in zip(
-            leaves, columns, itertools.accumulate(columns, initial=0), strict=False
-        )
+        part.reshape(leaf.shape).astype(leaf.dtype)
+        for part, leaf in zip(columns, leaves, strict=True)
     ]
     return jax.tree.unflatten(treedef, drawn)
 

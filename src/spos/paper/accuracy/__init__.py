@@ -71,7 +71,7 @@ class Settings:
 
 
 def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
-    """The findings after each model, and after each calibration."""
+    """The findings after each model. What is not timed comes first."""
     store = folder / "runs"
     store.mkdir(exist_ok=True)
     found = Found({}, {}, {})
@@ -86,14 +86,15 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
     tick(0, total)
     for name in settings.models:
         found.references[name] = reference.kept(store / f"{name}-reference.npz", name, settings)
-        next_one()
-        for method in settings.methods:
-            found.outcomes[name, method] = methods.kept(store, name, method, settings, seed)
-            next_one()
         jax.clear_caches()
-        yield findings(settings, found)
+        next_one()
     for name in settings.calibrations:
         place = store / f"calibration-{name}-seed{seed}.npz"
         found.ranks[name] = calibration.kept(place, name, settings, seed)
         next_one()
+    for name in settings.models:
+        for method in settings.methods:
+            found.outcomes[name, method] = methods.kept(store, name, method, settings, seed)
+            next_one()
+        jax.clear_caches()
         yield findings(settings, found)

@@ -44,7 +44,8 @@ def findings(settings: Any, found: Found) -> Findings:
     for name, ranks in found.ranks.items():
         counts, chance = uniformity(ranks, settings.particles)
         calibrations.append({"model": name, "counts": counts, "chance": chance})
-    missing = [name for name in settings.models if name not in found.references]
+    ended = {name for name, _ in found.outcomes}
+    missing = [name for name in settings.models if name not in ended]
     references = [
         {"model": name, "parameters": len(each.names), "exact": each.exact, "weak": each.weak,
          "ess": each.ess, "r_hat": each.r_hat, "divergences": each.divergences,
