@@ -11,7 +11,7 @@ from spos.paper.accuracy.reference import Reference
 from spos.paper.experiment import CLEAR, Estimate, Findings
 from spos.paper.models import TRAPS
 from spos.report.html import Table
-from spos.report.record import HOLDS, NOT_SEEN, Claim, numbers, verdict
+from spos.report.record import HOLDS, NOT_SEEN, Claim, Record, numbers, verdict
 
 MEAN_BAND, SD_BAND = 0.10, 0.10
 SHARE = 0.9  # of the models that must be right
@@ -73,6 +73,34 @@ def findings(settings: Any, found: Found) -> Findings:
             + (f" {len(missing)} models are not done yet." if missing else ""),
         ),
     )
+
+
+def accuracy_table(record: Record) -> str:
+    """A record in one line a method, as Markdown, for `docs/automatic.md`."""
+    rows = record.numbers["rows"]
+    nuts = {each["model"]: each["seconds"] for each in rows if each["method"] == "nuts"}
+    lines = [
+        "| method | models right | wrong, but called converged | gradients, median "
+        "| time / NUTS's, median | largest |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for method, label in LABELS.items():
+        own = [each for each in rows if each["method"] == method]
+        if not own:
+            continue
+        misled = sum(
+            any(said and not right for right, said in zip(e["right"], e["converged"], strict=True))
+            for e in own
+        )
+        says = own[0]["converged"][0] is not None
+        ratios = [each["seconds"] / nuts[each["model"]] for each in own if each["model"] in nuts]
+        lines.append(
+            f"| {label} | {sum(all(each['right']) for each in own)} of {len(own)} "
+            f"| {misled if says else 'does not say'} "
+            f"| {np.median([each['evaluations'] for each in own]):,.0f} "
+            f"| {np.median(ratios):.2g} | {np.max(ratios):.2g} |"
+        )
+    return "\n".join(lines)
 
 
 def row(model: str, method: str, reference: Reference, outcome: Outcome) -> dict[str, Any]:
