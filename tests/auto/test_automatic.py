@@ -85,6 +85,29 @@ def test_correlated_scales_a_million_apart_with_scores_of_1e8_are_no_obstacle():
     np.testing.assert_allclose(found, correlation, atol=3e-4)
 
 
+def test_a_raw_parabola_whose_starts_are_1e11_nats_away():
+    """Coefficients have Student's law around least squares, with n - 3 degrees of freedom."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(50, 150, 100)
+    features = np.stack([np.ones(100), x, x**2], axis=1)
+    y = features @ [20.0, 0.8, -0.004] + 3 * rng.normal(size=100)
+    columns, observed = jnp.asarray(features, jnp.float32), jnp.asarray(y, jnp.float32)
+
+    def log_prob(theta):  # flat in the logarithm of the noise, which is the last number
+        away = (observed - columns @ theta[:3]) * jnp.exp(-theta[3])
+        return -0.5 * jnp.sum(away**2) - 100 * theta[3]
+
+    start = jax.random.uniform(jax.random.key(0), (COUNT, 4), minval=-2.0, maxval=2.0)
+    assert float(jax.vmap(log_prob)(start).min()) < -1e11
+    result = spos.sample(spos.spos(log_prob), start, progress=False)
+    assert result.converged, result.report()
+    best, (squares,), *_ = np.linalg.lstsq(features, y)
+    sd = np.sqrt(squares / 95 * np.diag(np.linalg.inv(features.T @ features)))
+    draws = np.asarray(result.draws, np.float64)[:, :3]
+    assert (np.abs(draws.mean(0) - best) / sd < OFF).all()
+    assert (np.abs(np.log(draws.std(0) / sd)) < OFF).all()
+
+
 def test_starts_without_a_density_are_replaced():
     result = normal(np.full(SIZE, 5.0), np.eye(SIZE), wall=0.0)
     assert result.converged, result.report()

@@ -63,7 +63,9 @@ def walk():
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"leaps": 3, "step": 0.9, "jumps": True}], ids=["one leap", "leaps and jumps"]
+    "options",
+    [{}, {"leaps": 3, "step": 0.9, "jumps": True}, {"step": 1e-6, "jumps": True}],
+    ids=["one leap", "leaps and jumps", "jumps of a momentum whose square has no nats left"],
 )
 def test_the_move_is_exact(walk, options):
     assert abs(error(walk, **options)) < 5

@@ -1,9 +1,12 @@
 """From wherever the particles start to where the density is.
 
 Starts whose density is not finite are drawn again if there is a way to, else put onto finite ones.
-Then come short chunks of single steps, each particle with a step of its own, so that one that sits
-on a cliff does not stop the others. After each chunk the metric is learnt from the better half of
-what was seen, and birth-death (`spos.algorithms.birth_death`) moves particles over distances that
+Where the typical particle is farther out than a chunk of moves could bring it, all climb first: a
+particle tries a range of lengths along C ∇ log p, Newton's step with the curvature that the cloud
+sees, and takes the best, as long as that gains something. Then come short chunks of single steps,
+each particle with a step of its own, so that one that sits on a cliff does not stop the others.
+After each chunk the metric is learnt from the better half of what was seen, and birth-death
+(`spos.algorithms.birth_death`) moves particles over distances that
 no path would bridge. The density of the particles is here log ν = -d log r up to a constant, r the
 distance to the √M-th neighbour: a width of its own for every particle, so that a wide mode is not
 taken for a poor one because its density is low. Of the rates only what exceeds the usual counts,
@@ -19,6 +22,9 @@ from spos.algorithms.birth_death import successors
 
 TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
+FAR = 25.0  # typical lengths of a whitened score
+CLIMBS, GAIN = 40, 1.0  # at most so many, and while they gain so many nats
+LENGTHS = 4.0 ** np.arange(3, -11, -1)  # of a climb, in Newton's steps
 
 
 class NowhereFiniteError(ValueError):
@@ -47,6 +53,29 @@ def finite_starts(
         )
     theta[bad] = theta[rng.choice(np.flatnonzero(~bad), bad.sum())]
     return theta, ~bad
+
+
+def is_far(whitened_scores: np.ndarray) -> bool:
+    """Is the typical particle too far out for the moves? At home a score has the length √d."""
+    lengths = np.linalg.norm(whitened_scores, axis=1)
+    return bool(np.median(lengths) > FAR * np.sqrt(whitened_scores.shape[1]))
+
+
+def climb(
+    y: np.ndarray,
+    log_prob: np.ndarray,
+    newton: np.ndarray,
+    evaluate: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Every particle at the best place along its direction; where none is better, it stays."""
+    best, value = y, log_prob
+    for length in LENGTHS:
+        there = y + length * newton
+        found = evaluate(there)
+        better = found > value
+        best = np.where(better[:, None], there, best)
+        value = np.where(better, found, value)
+    return best
 
 
 def parted(theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -117,12 +117,17 @@ class _Run:
         frame = self._as_frame(np.zeros(self.size), np.eye(self.size))
         return np.asarray(evaluate(self.problem, self.data, frame, self._array(theta)).log_prob)
 
-    def _refresh(self) -> None:
-        """Density and score at y, and a first metric from the better half."""
+    def _look(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Density and score at y."""
         frame = self._as_frame(self.origin, self.base)
-        cloud = evaluate(self.problem, self.data, frame, self._array(self.y))
+        cloud = evaluate(self.problem, self.data, frame, self._array(y))
         self.evaluations += self.count
-        self.log_prob, self.score = (np.asarray(x, float) for x in cloud[1:])
+        log_prob, score = (np.asarray(x, float) for x in cloud[1:])
+        return log_prob, score
+
+    def _refresh(self) -> None:
+        """Density and score at the present y, and a first metric from the better half."""
+        self.log_prob, self.score = self._look(self.y)
         best = np.argsort(self.log_prob)[self.count // 2 :]
         self.middle, self.factor = metric.learn(self.y[best], self.score[best], len(best))
         self.middle = self.y.mean(0)
@@ -174,7 +179,19 @@ class _Run:
                 self.bar.close()
         return self._result(interrupted)
 
+    def _climb(self) -> None:
+        if not approach.is_far(self.score @ self.factor):
+            return
+        for _ in range(approach.CLIMBS):
+            before = self.log_prob
+            newton = self.score @ self.factor @ self.factor.T
+            self.y = approach.climb(self.y, before, newton, lambda there: self._look(there)[0])
+            self._refresh()
+            if np.median(self.log_prob - before) < approach.GAIN:
+                return
+
     def _approach(self) -> None:
+        self._climb()
         times = total = 0
         for n in range(APPROACHES):
             seen = self.advance("approach", 1, self.log_step, rate=0.7, pooled=False)

@@ -166,7 +166,9 @@ def move_half(problem, data, frame, luck: Luck, own: Cloud, other: Cloud, step, 
     begin = (0, own, p0, force(own.z, own.score))
     last = jnp.where(jumping, 1, leaps)
     _, new, p, _ = jax.lax.while_loop(lambda carry: carry[0] < last, leap, begin)
-    energy = new.log_prob - own.log_prob - 0.5 * jnp.sum(p * p - p0 * p0, 1)
+    # a jump keeps its momentum, which may be so large that its square has lost all nats
+    kinetic = jnp.where(jumping, 0.0, 0.5 * jnp.sum(p * p - p0 * p0, 1))
+    energy = new.log_prob - own.log_prob - kinetic
     likely = jnp.where(jnp.isnan(energy), 0.0, jnp.exp(jnp.minimum(energy, 0.0)))
     taken = jnp.where(jumping, luck.accept[:, 1], luck.accept[:, 0]) < likely
     kept = Cloud(

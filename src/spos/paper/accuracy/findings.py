@@ -108,7 +108,7 @@ def row(model: str, method: str, reference: Reference, outcome: Outcome) -> dict
     shift = np.abs(outcome.mean - reference.mean) / reference.sd
     with np.errstate(divide="ignore"):
         stretch = np.abs(np.log(outcome.sd / reference.sd))
-    errors = [np.nan_to_num(each, nan=np.inf) for each in (shift, stretch)]
+    errors = [np.where(np.isnan(each), np.inf, each) for each in (shift, stretch)]
     worst = [error.max(axis=1) for error in errors]
     right = (worst[0] <= MEAN_BAND) & (worst[1] <= np.log1p(SD_BAND))
     return {
