@@ -3,6 +3,7 @@
 import functools
 import importlib
 import json
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +14,10 @@ import spos
 from spos.cli import main
 from spos.paper import accuracy, experiment, models
 from spos.paper.accuracy import calibration, methods, reference
-from spos.paper.accuracy.findings import Found, findings, row
+from spos.paper.accuracy.findings import Found, accuracy_table, findings, row
 from spos.paper.accuracy.methods import Outcome, Sampled
 from spos.paper.accuracy.reference import Reference
+from spos.report import record
 from spos.report.record import HOLDS, NOT_SEEN
 
 SIMULATIONS = 500
@@ -232,3 +234,13 @@ def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):
     before = methods.kept(tmp_path, "radon", "spos", settings, 3)
     assert len(asked) == 2
     assert (found.seconds > before.seconds).all()
+
+
+HERE = Path(__file__).parents[2]
+RECORDED = HERE / "results" / "accuracy" / "record.json"
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="the experiment has not been recorded yet")
+def test_the_page_quotes_the_record():
+    table = accuracy_table(record.read(RECORDED))
+    assert table in (HERE / "docs" / "automatic.md").read_text()
