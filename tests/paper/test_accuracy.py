@@ -244,3 +244,8 @@ RECORDED = HERE / "results" / "accuracy" / "record.json"
 def test_the_page_quotes_the_record():
     table = accuracy_table(record.read(RECORDED))
     assert table in (HERE / "docs" / "automatic.md").read_text()
+    right, _, _, median, _ = table.splitlines()[2].strip("| ").split(" | ")[1:]
+    count, total = right.split(" of ")
+    told = " ".join((HERE / "README.md").read_text().split())
+    assert f"On {total} models of everyday statistics it is right on {count}" in told
+    assert f"at {median} times the time of NUTS in the median" in told
