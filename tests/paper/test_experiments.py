@@ -31,8 +31,8 @@ def ran(tmp_path_factory):
     return folder
 
 
-# `theory` takes longest and has tests of its own; `control` and `accuracy` keep runs in the folder
-APART = ("theory", "control", "accuracy")
+# `theory` takes longest and has tests of its own; the others keep runs in the folder
+APART = ("theory", "control", "accuracy", "regression", "mnist")
 every = pytest.mark.parametrize("name", [n for n in RUNNABLE if n not in APART])
 
 
