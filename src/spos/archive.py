@@ -23,7 +23,7 @@ import numpy as np
 from spos.types import PyTree
 
 _META, _DIGEST, _EXOTIC = "__meta__", "__sha256__", "__exotic__"
-_UNREADABLE = (
+UNREADABLE = (
     *(OSError, ValueError, TypeError, KeyError, EOFError),  # TypeError: a bare .npy array
     *(zipfile.BadZipFile, zlib.error),
 )
@@ -71,7 +71,7 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise
     except DamagedFileError:
         raise
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise DamagedFileError(f"{path}: not a whole spos file ({error})") from error
 
 

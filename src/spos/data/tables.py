@@ -19,22 +19,17 @@ when it was fetched, or the one in the catalogue; so must any file with a note o
 import hashlib
 import os
 import warnings
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spos import checks
+from spos.archive import UNREADABLE
 from spos.data.catalogue import BUNDLED, FILES, NAMES, UCI, YEAR, DataError, Entry
 
 YEAR_TEXT = "YearPredictionMSD.txt"
 YEAR_TRAIN = 463_715  # of all rows
-UNREADABLE = (
-    *(OSError, ValueError, TypeError, KeyError, EOFError),  # TypeError: a bare .npy array
-    *(zipfile.BadZipFile, zlib.error),
-)
 Splits = tuple[tuple[np.ndarray, np.ndarray], ...]
 
 

@@ -15,9 +15,7 @@ def draw(record: Record) -> list[Drawing]:
     rows = record.numbers["rows"]
     figure, (left, middle, right) = drawing.titled(
         *(3.8, "Twenty networks and one".replace("Twenty", str(record.settings["particles"]))),
-        "left: wrong answers of the average (filled) and of one network alone (open); middle: how "
-        "often answers\nare right at each confidence; right: entropy of answers to test images and "
-        "to images unlike them",
+        "filled: the average of all networks; open: one of them alone",
         columns=3,
     )
     for at, row in enumerate(rows):
@@ -41,7 +39,10 @@ def draw(record: Record) -> list[Drawing]:
         if row["particles"] > 1:
             right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=COLOURS[row["method"]], lw=1)
     right.set_ylabel("entropy, nats")
-    for axes in (left, middle, right):
+    right.tick_params(axis="x", labelsize=8)
+    titles = ("Wrong answers", "Right at each confidence", "Doubt about odd images")
+    for axes, title in zip((left, middle, right), titles, strict=True):
+        axes.set_title(title, fontsize=9.5)
         axes.grid(color=drawing.GRID, linewidth=0.6)
         axes.set_axisbelow(True)
     told = "; ".join(f"{LABELS[r['method']]} {100 * r['error']:.2f} %" for r in rows)

@@ -19,7 +19,7 @@ def draw(record: Record) -> list[Drawing]:
     lines = -(-len(names) // columns)
     figure, panels = drawing.titled(
         *(1.9 * 2 * lines + 1.4, "Bayesian networks on tables"),
-        "points: mean over splits, bars: two standard errors; grey dashes: what the paper printed",
+        "points: mean over splits; bars: two standard errors\ngrey dashes: what the paper printed",
         rows=2 * lines,
         columns=columns,
         squeeze=False,
