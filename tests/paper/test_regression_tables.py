@@ -116,11 +116,13 @@ def test_a_record_and_what_is_missing(tmp_path, monkeypatch, capsys):
     assert found["rmse"] == pytest.approx(np.mean(found["each_rmse"]), rel=1e-4)
     assert absent == {"dataset": "year", "missing": "data not available here"}
     assert (tmp_path / "regression" / "regression.png").exists()
-    kept = tmp_path / "regression" / "runs" / "diabetes-spos-2splits-seed0.npz"
+    (kept,) = (tmp_path / "regression" / "runs").iterdir()
     before = kept.stat().st_mtime_ns
     again = experiment.perform("regression", tmp_path, changed=changed)  # trains nothing
     assert kept.stat().st_mtime_ns == before
     assert again.numbers == made.numbers
+    other = regression._Work(dataclasses.replace(TINY, particles=5), "spos", table(), 0)
+    assert other.name != regression._Work(TINY, "spos", table(), 0).name  # no stale run is taken
     assert record.read(tmp_path / "regression" / "record.json").numbers == made.numbers
 
 

@@ -5,6 +5,7 @@ line, and turns what it found into `DIR/NAME/record.json`, PNG figures and a tab
 """
 
 import dataclasses
+import hashlib
 import math
 import os
 import shlex
@@ -175,6 +176,11 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         if self._line is not None:
             self._line.close()
+
+
+def mark(*settings: Any) -> str:
+    """A few letters for a file's name, by which a run with other settings is another run."""
+    return hashlib.sha256(repr(settings).encode()).hexdigest()[:8]
 
 
 def compiled(function: Callable[..., Any], hasty: bool) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ import numpy as np
 
 from spos import archive
 from spos.data import load
-from spos.paper.experiment import Findings, Tick
+from spos.paper.experiment import Findings, Tick, mark
 from spos.paper.mnist import protocol
 from spos.paper.mnist.figures import draw
 from spos.paper.mnist.findings import Outcome, findings, judge
@@ -89,7 +89,7 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
     total, done = sum(work.values()), 0
     tick(0, total)
     for plan in plans:
-        place = store / f"{name(dataset, plan)}-seed{seed}.npz"
+        place = store / f"{name(dataset, plan)}-{mark(plan, settings.held)}-seed{seed}.npz"
         if not place.exists():
             _run(plan, sets, seed, place, lambda at, d=done, **v: tick(d + at, total, **v))
         arrays, meta = archive.read(place)

@@ -40,7 +40,7 @@ def draw(record: Record) -> list[Drawing]:
             right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=COLOURS[row["method"]], lw=1)
     right.set_ylabel("entropy, nats")
     right.tick_params(axis="x", labelsize=8)
-    titles = ("Wrong answers", "Right at each confidence", "Doubt about odd images")
+    titles = ("Wrong answers", "Honest confidence", "Doubt")
     for axes, title in zip((left, middle, right), titles, strict=True):
         axes.set_title(title, fontsize=9.5)
         axes.grid(color=drawing.GRID, linewidth=0.6)

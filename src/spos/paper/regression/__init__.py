@@ -25,7 +25,7 @@ import numpy as np
 
 from spos import archive
 from spos.data import DataError, Table, load
-from spos.paper.experiment import Findings, Tick, in_parallel
+from spos.paper.experiment import Findings, Tick, in_parallel, mark
 from spos.paper.regression import cost, protocol, published
 from spos.paper.regression.figures import draw
 from spos.paper.regression.findings import Outcome, findings
@@ -101,7 +101,7 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
     ]
     total, done = sum(work.length for work in works), 0
     for work in works:
-        place = store / f"{work.table.name}-{work.method}-{work.splits}splits-seed{seed}.npz"
+        place = store / f"{work.name}-seed{seed}.npz"
         if not place.exists():
             write(place, work.outcome(functools.partial(_later, tick, done, total)))
         outcomes[work.table.name, work.method] = read(place)
@@ -136,6 +136,8 @@ class _Work:
         self.splits = min(settings.splits, len(table.splits))
         self.weight = round(1 / settings.trial_share)  # a final run is worth so many trials
         self.length = self.splits * (len(self.trials) + self.weight)
+        made_of = mark(settings.shape(method, table), settings.trial_share, self.trials)
+        self.name = f"{table.name}-{method}-{self.splits}splits-{made_of}"
 
     def outcome(self, tick: Callable[[int], None]) -> Outcome:
         began = time.monotonic()
