@@ -1,5 +1,6 @@
 """The accuracy experiment: its models, errors, verdicts and calibration."""
 
+import dataclasses
 import functools
 import importlib
 import json
@@ -241,6 +242,13 @@ RECORDED = HERE / "results" / "accuracy" / "record.json"
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="the experiment has not been recorded yet")
+def test_runs_with_other_settings_are_kept_apart():
+    settings = accuracy.Settings()
+    assert dataclasses.replace(settings, models=("scales",)).mark() == settings.mark()
+    assert dataclasses.replace(settings, repeats=1).mark() != settings.mark()
+    assert (HERE / "results" / "accuracy" / "runs" / settings.mark()).is_dir()
+
+
 def test_the_page_quotes_the_record():
     table = accuracy_table(record.read(RECORDED))
     assert table in (HERE / "docs" / "automatic.md").read_text()

@@ -27,7 +27,7 @@ import jax
 from spos.paper.accuracy import calibration, methods, reference
 from spos.paper.accuracy.figures import draw
 from spos.paper.accuracy.findings import Found, findings
-from spos.paper.experiment import Findings, Tick
+from spos.paper.experiment import Findings, Tick, mark
 from spos.paper.models import MODELS
 
 __all__ = ["ABOUT", "TITLE", "Settings", "draw", "grow"]
@@ -69,11 +69,15 @@ class Settings:
             simulations=4,
         )
 
+    def mark(self) -> str:
+        """Runs with the same mark are alike, whichever of them are asked for."""
+        return mark(dataclasses.replace(self, models=(), methods=(), calibrations=()))
+
 
 def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
     """The findings after each model. What is not timed comes first."""
-    store = folder / "runs"
-    store.mkdir(exist_ok=True)
+    store = folder / "runs" / settings.mark()
+    store.mkdir(parents=True, exist_ok=True)
     found = Found({}, {}, {})
     total = len(settings.models) * (1 + len(settings.methods)) + len(settings.calibrations)
     done = 0

@@ -54,10 +54,10 @@ class Settings:
     large_hidden: int = 100  # from `large` rows on
     large_batch: int = 1000
     large: int = 20_000
-    epochs: int = 200
-    fewest_steps: int = 6000
-    most_steps: int = 20_000
-    trial_share: float = 1 / 6  # steps of a trial, of those of the final run
+    epochs: int = 150
+    fewest_steps: int = 5000
+    most_steps: int = 12_000
+    trial_share: float = 1 / 3  # steps of a trial, of those of the final run
     hasty: bool = False  # compile with less care
     timed: bool = True  # is a step timed against its gradient?
     trials: tuple[tuple[str, tuple[protocol.Trial, ...]], ...] = tuple(protocol.TRIALS.items())
