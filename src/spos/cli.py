@@ -152,7 +152,7 @@ def _changed(arguments: argparse.Namespace) -> dict[str, Any]:
         if min(value if isinstance(value, list) else [value]) < 1:
             raise UsageError(f"--{option} must be at least 1, got {given[option]}")
     if "hidden" in given:
-        given["hidden"] = tuple(given["hidden"])
+        given["hidden"] = (tuple(given["hidden"]),)
     return given
 
 

@@ -46,7 +46,7 @@ def test_entropy_and_error():
 
 @pytest.fixture(scope="module")
 def dropout(digits):
-    classifier = protocol.Classifier(QUICK.plan("dropout"), digits.train)
+    classifier = protocol.Classifier(QUICK.plan("dropout", (16, 16)), digits.train)
     start = classifier.model.start(jax.random.key(0), 1, digits.train.x, digits.train.y)
     return classifier.sampler.target, start
 
@@ -93,11 +93,11 @@ def test_a_record_that_goes_on_after_an_interruption(tmp_path, digits, monkeypat
     again = experiment.perform("mnist", tmp_path / "parts", quick=True, changed=changed)
     keep = ("error", "nll", "ece", "entropy", "single_nll")
     assert {k: again.numbers["rows"][0][k] for k in keep} == {k: row[k] for k in keep}
-    assert settings.plan("sgd").particles == 1
+    assert settings.plan("sgd", (16, 16)).particles == 1
 
 
 def test_particles_average_their_chances(digits):
-    classifier = protocol.Classifier(QUICK.plan("spos"), digits.train)
+    classifier = protocol.Classifier(QUICK.plan("spos", (16, 16)), digits.train)
     start = classifier.model.start(jax.random.key(0), 3, digits.train.x, digits.train.y)
     found = classifier.chances(start, digits.test.x[:5])
     model = bnn(classifier.model.apply, classifier.model.init, likelihoods.categorical())

@@ -42,10 +42,12 @@ ABOUT = (
 class Settings:
     datasets: tuple[str, ...] = ("mnist",)
     methods: tuple[str, ...] = tuple(protocol.METHODS)
-    hidden: tuple[int, ...] = (400, 400)
+    hidden: tuple[tuple[int, ...], ...] = ((400, 400), (800, 800))
     epochs: int = 20
     data: str | None = None  # the folder, or None for SPOS_DATA and the cache
     particles: int = 20
+    large: int = 800  # units of a layer, from which on there are fewer networks
+    large_particles: int = 5
     batch: int = 100
     held: float = 1 / 12  # of the training images, for validation
     step_sizes: tuple[tuple[str, float], ...] = (
@@ -64,15 +66,15 @@ class Settings:
             self,
             datasets=("digits",),
             methods=("spos", "dropout"),
-            hidden=(16, 16),
+            hidden=((16, 16),),
             epochs=2,
             particles=4,
         )
 
-    def plan(self, method: str) -> protocol.Plan:
-        alone = method in protocol.ALONE
+    def plan(self, method: str, hidden: tuple[int, ...]) -> protocol.Plan:
+        many = self.large_particles if max(hidden) >= self.large else self.particles
         return protocol.Plan(
-            *(method, self.hidden, 1 if alone else self.particles, self.epochs, self.batch),
+            *(method, hidden, 1 if method in protocol.ALONE else many, self.epochs, self.batch),
             *(dict(self.step_sizes)[method], self.beta, self.prior_scale),
         )
 
@@ -84,8 +86,8 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
     outcomes: dict[protocol.Plan, Outcome] = {}
     (dataset,) = settings.datasets
     sets = protocol.sets(load(dataset, settings.data), settings.held)
-    plans = [settings.plan(method) for method in settings.methods]
-    work = {plan: plan.epochs * plan.particles for plan in plans}
+    plans = [settings.plan(method, size) for size in settings.hidden for method in settings.methods]
+    work = {plan: plan.epochs * plan.particles * max(plan.hidden) for plan in plans}
     total, done = sum(work.values()), 0
     tick(0, total)
     for plan in plans:
@@ -114,7 +116,7 @@ def _run(plan: protocol.Plan, sets: protocol.Sets, seed: int, place: Path, tick:
     def watch(epoch: int, particles: Any) -> None:
         chances = classifier.chances(particles, sets.validation.x).mean(axis=0)
         errors[epoch] = float((chances.argmax(axis=1) != sets.validation.y).mean())
-        tick(epoch * plan.particles, epoch=epoch, error=errors[epoch])
+        tick(epoch * plan.particles * max(plan.hidden), epoch=epoch, error=errors[epoch])
 
     trained = classifier.run(seed, state, watch)
     if trained.interrupted:

@@ -1,20 +1,26 @@
 """The figure of `spos paper mnist`: errors, calibration, and doubt where there should be doubt."""
 
+from typing import Any
+
 import numpy as np
 
 from spos.paper import draw as drawing
 from spos.paper.experiment import Drawing
-from spos.paper.mnist.findings import LABELS
+from spos.paper.mnist.findings import LABELS, units
 from spos.report.figures import COLOURS, OTHER
 from spos.report.record import Record
 
 KINDS = ("test", "turned", "inverted")
 
 
+def label(row: dict[str, Any]) -> str:
+    return f"{LABELS[row['method']]} {units(row['hidden'])}"
+
+
 def draw(record: Record) -> list[Drawing]:
     rows = record.numbers["rows"]
     figure, (left, middle, right) = drawing.titled(
-        *(3.8, "Twenty networks and one".replace("Twenty", str(record.settings["particles"]))),
+        *(0.8 + 0.25 * max(12, len(rows)), "Many networks and one"),
         "filled: the average of all networks; open: one of them alone",
         columns=3,
     )
@@ -22,7 +28,7 @@ def draw(record: Record) -> list[Drawing]:
         tint = COLOURS.get(row["method"], OTHER)
         left.plot(100 * row["error"], -at, "o", color=tint)
         left.plot(100 * row["single_error"], -at, "o", color=tint, mfc="white")
-    left.set_yticks([-n for n in range(len(rows))], [LABELS[row["method"]] for row in rows])
+    left.set_yticks([-n for n in range(len(rows))], [label(row) for row in rows])
     left.set_xlabel("wrong, %")
     middle.plot([0, 1], [0, 1], color=drawing.GRID)
     for row in rows:
@@ -45,7 +51,7 @@ def draw(record: Record) -> list[Drawing]:
         axes.set_title(title, fontsize=9.5)
         axes.grid(color=drawing.GRID, linewidth=0.6)
         axes.set_axisbelow(True)
-    told = "; ".join(f"{LABELS[r['method']]} {100 * r['error']:.2f} %" for r in rows)
+    told = "; ".join(f"{label(r)} {100 * r['error']:.2f} %" for r in rows)
     return [
         Drawing(
             "mnist.png",

@@ -1,6 +1,6 @@
 """What the runs of `spos paper mnist` say, finished or not."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ LABELS = {
     "dropout": "SGD, dropout",
 }
 # test errors that the paper prints, in per cent and in the order above
-PUBLISHED = {
+PUBLISHED: dict[tuple[int, ...], dict[str, float]] = {
     hidden: dict(zip(LABELS, errors, strict=True))
     for hidden, errors in {
         (400, 400): (1.32, 1.56, 1.64, 1.59, 1.72, 1.51),
@@ -80,22 +80,31 @@ def entropy(chances: np.ndarray) -> float:
 
 def findings(settings: Any, outcomes: Mapping[Plan, Outcome]) -> Findings:
     rows = [row(plan, one) for plan, one in outcomes.items()]
-    printed = PUBLISHED.get(tuple(settings.hidden), {}) if settings.datasets == ("mnist",) else {}
+    sizes = dict.fromkeys(plan.hidden for plan in outcomes)
+    printed = PUBLISHED if settings.datasets == ("mnist",) else {}
     return Findings(
         numbers=numbers({"rows": rows}),
-        claims=claims(outcomes, printed),
+        claims=[
+            claim
+            for size in sizes
+            for claim in claims(
+                {plan: one for plan, one in outcomes.items() if plan.hidden == size},
+                printed.get(size, {}),
+            )
+        ],
         table=Table(
             (
-                *("method", "networks", "epochs", "error %", "paper %", "one alone %"),
+                *("method", "hidden", "networks", "epochs", "error %", "paper %", "one alone %"),
                 *("−log p", "calibration error", "entropy: test", "turned", "inverted", "seconds"),
             ),
             [
                 (
                     LABELS[plan.method],
+                    units(plan.hidden),
                     str(plan.particles),
                     str(plan.epochs),
                     f"{100 * one.error:.2f}",
-                    f"{printed[plan.method]:.2f}" if plan.method in printed else "–",
+                    f"{printed[plan.hidden][plan.method]:.2f}" if plan.hidden in printed else "–",
                     f"{100 * one.single_error:.2f}",
                     f"{one.nll:.4f}",
                     f"{one.ece:.4f}",
@@ -104,10 +113,13 @@ def findings(settings: Any, outcomes: Mapping[Plan, Outcome]) -> Findings:
                 )
                 for plan, one in outcomes.items()
             ],
-            f"{' and '.join(map(str, settings.hidden))} hidden units, one run of each method; the "
-            "paper trained for 100 epochs.",
+            "One run of each method; the paper trained for 100 epochs.",
         ),
     )
+
+
+def units(hidden: Sequence[int]) -> str:
+    return "-".join(map(str, hidden))
 
 
 def row(plan: Plan, one: Outcome) -> dict[str, Any]:
@@ -115,12 +127,14 @@ def row(plan: Plan, one: Outcome) -> dict[str, Any]:
 
 
 def claims(outcomes: Mapping[Plan, Outcome], printed: Mapping[str, float]) -> list[Claim]:
+    """Of the methods on networks of one size."""
     by = {plan.method: one for plan, one in outcomes.items()}
+    size = units(next(iter(outcomes)).hidden)
     made = []
     if "spos" in by and "spos" in printed:
         made.append(
             Claim(
-                claim="SPOS has at most the test error that the paper prints.",
+                claim=f"{size}: SPOS has at most the test error that the paper prints.",
                 measured=f"{100 * by['spos'].error:.2f} % ({printed['spos']:.2f} %).",
                 verdict=verdict({"": 100 * by["spos"].error <= printed["spos"] + 0.005}),
                 rule="One run, rounded to two decimals like the paper's.",
@@ -131,7 +145,7 @@ def claims(outcomes: Mapping[Plan, Outcome], printed: Mapping[str, float]) -> li
         told = "; ".join(f"{LABELS[m]} {100 * by[m].error:.2f} %" for m in by)
         made.append(
             Claim(
-                claim="SPOS errs less often than every other method.",
+                claim=f"{size}: SPOS errs less often than every other method.",
                 measured=f"{told}. One run each: a difference of 0.1 % is ten images.",
                 verdict=verdict(
                     {LABELS[m]: by["spos"].error < by[m].error for m in others}, "against "
@@ -148,8 +162,8 @@ def claims(outcomes: Mapping[Plan, Outcome], printed: Mapping[str, float]) -> li
         )
         made.append(
             Claim(
-                claim="The average of the networks knows better than one of them what it does not "
-                "know.",
+                claim=f"{size}: the average of the networks knows better than one of them what it "
+                "does not know.",
                 measured=f"The average, and one alone: {told}.",
                 verdict=verdict(
                     {
