@@ -241,7 +241,6 @@ HERE = Path(__file__).parents[2]
 RECORDED = HERE / "results" / "accuracy" / "record.json"
 
 
-@pytest.mark.skipif(not RECORDED.exists(), reason="the experiment has not been recorded yet")
 def test_runs_with_other_settings_are_kept_apart():
     settings = accuracy.Settings()
     assert dataclasses.replace(settings, models=("scales",)).mark() == settings.mark()

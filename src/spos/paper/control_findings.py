@@ -8,7 +8,7 @@ import numpy as np
 from spos.paper.control_film import PACE, film
 from spos.paper.experiment import Estimate, Findings
 from spos.report.html import Table
-from spos.report.record import Claim, Record, numbers, verdict
+from spos.report.record import Claim, numbers, verdict
 from spos.rl import Trained
 
 Runs = dict[Any, Trained]  # by job
@@ -67,13 +67,6 @@ def findings(settings: Any, seed: int, todo: Sequence[Any], found: Runs) -> Find
             + (f"{len(missing)} of {len(todo)} runs are not done yet." if missing else ""),
         ),
     )
-
-
-def control_table(record: Record) -> str:
-    """The table of a record as Markdown, for `docs/control.md`."""
-    rule = ["---", *["---:"] * (len(record.table.headings) - 1)]
-    lines = (record.table.headings, rule, *record.table.rows)
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def measures(run: Trained) -> dict[str, float]:

@@ -85,6 +85,12 @@ class Table:
             for row in cells
         )
 
+    def markdown(self) -> str:
+        """The table for a page of documentation."""
+        rule = ["---", *["---:"] * (len(self.headings) - 1)]
+        lines = (self.headings, rule, *self.rows)
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
     def html(self) -> str:
         caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
         head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in self.headings)

@@ -79,11 +79,11 @@ def accuracy_table(record: Record) -> str:
     """A record in one line a method, as Markdown, for `docs/automatic.md`."""
     rows = record.numbers["rows"]
     nuts = {each["model"]: each["seconds"] for each in rows if each["method"] == "nuts"}
-    lines = [
-        "| method | models right | wrong, but called converged | gradients, median "
-        "| time / NUTS's, median | largest |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    headings = (
+        *("method", "models right", "wrong, but called converged", "gradients, median"),
+        *("time / NUTS's, median", "largest"),
+    )
+    lines = []
     for method, label in LABELS.items():
         own = [each for each in rows if each["method"] == method]
         if not own:
@@ -95,12 +95,15 @@ def accuracy_table(record: Record) -> str:
         says = own[0]["converged"][0] is not None
         ratios = [each["seconds"] / nuts[each["model"]] for each in own if each["model"] in nuts]
         lines.append(
-            f"| {label} | {sum(all(each['right']) for each in own)} of {len(own)} "
-            f"| {misled if says else 'does not say'} "
-            f"| {np.median([each['evaluations'] for each in own]):,.0f} "
-            f"| {np.median(ratios):.2g} | {np.max(ratios):.2g} |"
+            (
+                label,
+                f"{sum(all(each['right']) for each in own)} of {len(own)}",
+                str(misled) if says else "does not say",
+                f"{np.median([each['evaluations'] for each in own]):,.0f}",
+                *(f"{np.median(ratios):.2g}", f"{np.max(ratios):.2g}"),
+            )
         )
-    return "\n".join(lines)
+    return Table(headings, lines).markdown()
 
 
 def row(model: str, method: str, reference: Reference, outcome: Outcome) -> dict[str, Any]:

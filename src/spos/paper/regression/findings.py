@@ -8,7 +8,7 @@ import numpy as np
 from spos.paper.experiment import Estimate, Findings
 from spos.paper.regression import published
 from spos.report.html import Table
-from spos.report.record import Claim, numbers, verdict
+from spos.report.record import Claim, Record, numbers, verdict
 
 LABELS = {"sgld": "SGLD", "svgd": "SVGD", "spos": "SPOS"}
 ABSENT = "data not available here"
@@ -72,6 +72,31 @@ def shown(values: np.ndarray) -> str:
 
 def printed(table: Mapping[tuple[str, str], float], name: str, method: str) -> str:
     return f"{table[name, method]:.3f}" if (name, method) in table else "–"
+
+
+def regression_table(record: Record) -> str:
+    """A record in one line a data set, as Markdown, for `docs/networks.md`; the best is bold."""
+    rows = {
+        (each["dataset"], each["method"]): each
+        for each in record.numbers["rows"]
+        if "method" in each
+    }
+    methods = dict.fromkeys(method for _, method in rows)
+    lines = []
+    for name in dict.fromkeys(name for name, _ in rows):
+        cells = [name]
+        for measure, table, best in (("rmse", published.RMSE, min), ("ll", published.LL, max)):
+            own = {method: rows[name, method][measure] for method in methods}
+            for method, value in own.items():
+                told = f"{value:.4f}" if measure == "rmse" and value < 1 else f"{value:.3f}"
+                cells.append(f"**{told}**" if method == best(own, key=own.__getitem__) else told)
+            cells.append(printed(table, name, "spos"))
+        lines.append(cells)
+    labels = [LABELS[method] for method in methods]
+    headings = [
+        f"{measure} {label}" for measure in ("RMSE", "LL") for label in (*labels, "paper's SPOS")
+    ]
+    return Table(["data", *headings], lines).markdown()
 
 
 def row(name: str, method: str, one: Outcome, settings: Any) -> dict[str, Any]:
