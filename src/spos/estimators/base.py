@@ -38,7 +38,7 @@ class NetworkEstimator(BaseEstimator):
         *,
         n_particles=20,
         method="spos",
-        beta=1.0,
+        beta=10.0,
         step_size=None,
         num_steps=None,
         batch_size=100,
@@ -75,8 +75,7 @@ class NetworkEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _form(self) -> programs.Form:
-        noisy = method_called(self.method).noisy
-        return programs.Form(self.n_features_in_, self._layers(), *self._outputs(), noisy)
+        return programs.Form(self.n_features_in_, self._layers(), *self._outputs())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Sample the posterior. A row of weight 2 counts like two equal rows."""
@@ -159,7 +158,9 @@ class NetworkEstimator(BaseEstimator):
     ) -> Particles:
         count = checks.whole("n_particles", self.n_particles)
         method = method_called(self.method)
-        step_size = method.step_size if self.step_size is None else self.step_size
+        step_size = self.step_size
+        if step_size is None:
+            step_size = method.default_step(max((self.n_features_in_, *self._layers())))
         step_size = checks.positive("step_size", step_size)
         if method.per_row:
             step_size /= float(rows.weights.sum())

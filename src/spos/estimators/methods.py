@@ -5,8 +5,8 @@ rows. Most methods therefore go with RMSprop: a parameter moves by about the ste
 whatever the data are. The others multiply the score itself, whose size is that of the sum over all
 rows, so that their step is divided by the number of rows.
 
-Methods without noise climb nearly to the mode in so many dimensions. With a prior whose scale is
-learnt, the mode is where all weights are zero and the scale is too. They go with a known scale.
+All weights into a unit may move the same way, and what the unit gets then moves by their number
+times the step. The steps here suit units with up to 50 of them, and fall in proportion beyond.
 """
 
 from collections.abc import Callable
@@ -28,6 +28,7 @@ from spos.kernels import rbf
 from spos.types import Sampler, Target
 
 SCALED = rmsprop(0.9)
+FULL_STEP = 50  # weights into a unit
 
 
 class Setting(NamedTuple):
@@ -42,20 +43,21 @@ class Method(NamedTuple):
     build: Callable[[Target, Setting], Sampler]
     step_size: float
     per_row: bool = False  # the step is divided by the number of rows
-    noisy: bool = True
+
+    def default_step(self, widest: int) -> float:
+        """For units with up to so many weights."""
+        return self.step_size * min(1.0, FULL_STEP / widest)
 
 
 METHODS = {
-    "spos": Method(lambda t, s: spos(t, s.step_size, s.beta, preconditioner=SCALED), 1e-2),
-    "svgd": Method(lambda t, s: svgd(t, s.step_size, preconditioner=SCALED), 1e-2, noisy=False),
-    "pos": Method(
-        lambda t, s: pos(t, s.step_size, s.beta, preconditioner=SCALED), 1e-2, noisy=False
-    ),
-    "blob": Method(lambda t, s: blob(t, s.step_size, preconditioner=SCALED), 1e-2, noisy=False),
-    "gfsd": Method(lambda t, s: gfsd(t, s.step_size, preconditioner=SCALED), 1e-2, noisy=False),
-    "gfsf": Method(lambda t, s: gfsf(t, s.step_size, preconditioner=SCALED), 1e-2, noisy=False),
+    "spos": Method(lambda t, s: spos(t, s.step_size, s.beta, preconditioner=SCALED), 3e-2),
+    "svgd": Method(lambda t, s: svgd(t, s.step_size, preconditioner=SCALED), 1e-2),
+    "pos": Method(lambda t, s: pos(t, s.step_size, s.beta, preconditioner=SCALED), 1e-2),
+    "blob": Method(lambda t, s: blob(t, s.step_size, preconditioner=SCALED), 1e-2),
+    "gfsd": Method(lambda t, s: gfsd(t, s.step_size, preconditioner=SCALED), 1e-2),
+    "gfsf": Method(lambda t, s: gfsf(t, s.step_size, preconditioner=SCALED), 1e-2),
     "psgld": Method(lambda t, s: psgld(t, s.step_size), 1e-2),
-    "sgld": Method(lambda t, s: sgld(t, s.step_size, s.beta), 1e-2, per_row=True),
+    "sgld": Method(lambda t, s: sgld(t, s.step_size), 1e-2, per_row=True),
     "sghmc": Method(lambda t, s: sghmc(t, s.step_size), 1e-3, per_row=True),
     "noisy_svgd": Method(
         lambda t, s: noisy_svgd(t, s.step_size, kernel=rbf(s.bandwidth)), 2e-2, per_row=True

@@ -38,7 +38,6 @@ class Form(NamedTuple):
     hidden: tuple[int, ...]
     outputs: int
     likelihood: str
-    learn_scale: bool = True  # of the prior of the weights
 
 
 class Course(NamedTuple):
@@ -55,8 +54,7 @@ class Course(NamedTuple):
 @functools.lru_cache(maxsize=64)
 def network_of(form: Form) -> BayesianNetwork:
     plain = relu_network(form.inputs, form.outputs, form.hidden)
-    prior = priors.hierarchical() if form.learn_scale else priors.normal()
-    return bnn(plain.apply, plain.init, LIKELIHOODS[form.likelihood](), prior)
+    return bnn(plain.apply, plain.init, LIKELIHOODS[form.likelihood](), priors.normal())
 
 
 @functools.lru_cache(maxsize=64)

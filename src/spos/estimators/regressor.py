@@ -40,9 +40,9 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):
             of the features.
         n_particles: networks that are sampled together.
         method: "spos", "svgd", "sgld", "psgld", … (`spos.estimators.methods.METHODS`).
-        beta: 1/β is the weight of Langevin drift and noise, in "spos", "pos" and "sgld".
+        beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
         step_size: of the first steps; it falls to a tenth along half a cosine. By default it is the
-            method's own.
+            method's own, less for wide networks.
         num_steps: at most. By default 40 passes over the rows, but between 2,000 and 20,000 steps.
         batch_size: rows in a step.
         average: predict with the particles of so many looks at the held-out rows (there are 50 in a
@@ -64,7 +64,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):
         noise="constant",
         n_particles=20,
         method="spos",
-        beta=1.0,
+        beta=10.0,
         step_size=None,
         num_steps=None,
         batch_size=100,

@@ -51,7 +51,8 @@ class Settings:
     batch: int = 100
     held: float = 1 / 12  # of the training images, for validation
     # step sizes and σ: the best on validation images in short runs of single networks, which tried
-    # σ = .05, .1 and .2 with RMSprop, σ = .1 and 1 with gradient descent, .02 and .1 with dropout
+    # σ = .05, .1 and .2 with RMSprop, σ = .1 and 1 with gradient descent; and steps of .02
+    # and .1 with dropout
     tuned: tuple[tuple[str, float, float], ...] = (
         ("spos", 1e-3, 0.1),
         ("svgd", 1e-3, 0.1),

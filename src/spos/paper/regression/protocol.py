@@ -9,10 +9,10 @@ their running root mean square, the step falls along half a cosine to a twentiet
     3  each split takes the setting that gives its own validation rows the best log-likelihood
     4  with it, a long run on the whole training part is judged on the test rows, once
 
-A setting says how far to step, β, the prior of λ, and whether the networks of the last quarter of
-the run are averaged or only the last M. Every method has as many tries as any other. Scaling uses
-the rows that are trained on. No test row takes part in anything before step 4, not even through
-another split, of which it may be a training row.
+A setting says how far to step, β, the prior of λ, and whether the networks of five looks in the
+last fifth of the run are averaged or only the last M. Every method has as many tries as any other.
+Scaling uses the rows that are trained on. No test row takes part in anything before step 4, not
+even through another split, of which it may be a training row.
 
 All splits and trials share one compiled program and run on as many threads as there are cores. One
 program over all splits at once (`vmap`) is no faster, as their networks no longer fit in the cache;
