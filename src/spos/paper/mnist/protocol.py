@@ -57,8 +57,9 @@ class Plan(NamedTuple):
     epochs: int
     batch: int
     step_size: float
-    beta: float
     prior_scale: float
+    beta: float
+    bandwidth: float  # of the kernel of spos and svgd; 0 is the median rule
 
 
 def sets(table: Table, share: float) -> Sets:
@@ -127,7 +128,7 @@ class Classifier:
         target: Any = self.model.posterior(train.x, train.y, plan.batch)
         if plan.method == "dropout":
             target = Dropout(self.model, target, plan.hidden)
-        self.sampler = METHODS[plan.method](target, self._step_size, plan.beta, len(train.y))
+        self.sampler = METHODS[plan.method](target, self._step_size, plan, len(train.y))
 
     def _step_size(self, step: Any) -> Any:
         down = 0.5 * (1.0 + jnp.cos(jnp.pi * step / (self.each * self.plan.epochs)))
@@ -162,25 +163,30 @@ class Classifier:
         return jax.jit(lambda particles, x: jax.nn.softmax(self.model.outputs(particles, x)))
 
 
-def _climb(target: Any, step_size: Any, beta: float, images: int) -> spos.Sampler:
+def _climb(target: Any, step_size: Any, plan: Plan, images: int) -> spos.Sampler:
     optimizer = optax.sgd(lambda step: step_size(step) / images, momentum=MOMENTUM)
     return spos.svgd(target, optimizer=optimizer)
 
 
 def _scaled(method: Any) -> Callable[..., spos.Sampler]:
-    def build(target: Any, step_size: Any, beta: float, images: int) -> spos.Sampler:
-        options = {"beta": beta} if method in (spos.spos, spos.sgld) else {}
-        return method(target, step_size, preconditioner=spos.rmsprop(0.99), **options)
+    def build(target: Any, step_size: Any, plan: Plan, images: int) -> spos.Sampler:
+        kernel = spos.rbf(plan.bandwidth or "median")
+        options: dict[Any, dict[str, Any]] = {
+            spos.spos: {"beta": plan.beta, "kernel": kernel},
+            spos.svgd: {"kernel": kernel},
+            spos.sgld: {},
+        }
+        return method(target, step_size, preconditioner=spos.rmsprop(0.99), **options[method])
 
     return build
 
 
 METHODS: dict[str, Callable[..., spos.Sampler]] = {
     "spos": _scaled(spos.spos),
-    "svgd": _scaled(spos.svgd),
-    "sgld": _scaled(spos.sgld),
     "rmsprop": _scaled(spos.svgd),
     "sgd": _climb,
     "dropout": _climb,
+    "svgd": _scaled(spos.svgd),
+    "sgld": _scaled(spos.sgld),
 }
 ALONE = ("rmsprop", "sgd", "dropout")  # one network
