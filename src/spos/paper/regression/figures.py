@@ -42,12 +42,15 @@ def draw(record: Record) -> list[Drawing]:
                 )  # fmt: skip
                 if (name, method) in table:
                     axes.hlines(table[name, method], at - 0.3, at + 0.3, color=PAPER, ls="--", lw=1)
-            axes.set_xticks(range(len(methods)), [m.upper() for m in methods], fontsize=7)
+            axes.set_xticks(range(len(methods)), [m.upper() for m in methods], fontsize=5.5)
             axes.set_xlim(-0.6, len(methods) - 0.4)
             axes.tick_params(axis="y", labelsize=7)
             axes.grid(color=drawing.GRID, linewidth=0.6, axis="y")
             axes.set_axisbelow(True)
-            axes.set_title(f"{name}, {'error' if part == 0 else 'log-likelihood'}", fontsize=8)
+            if part == 0:
+                axes.set_title(name, fontsize=9)
+            if column == 0:
+                axes.set_ylabel(("error", "log-likelihood")[part], fontsize=8)
     told = "; ".join(
         f"{r['method'].upper()} on {r['dataset']}: {r['rmse']:.4g}, {r['ll']:.3g}" for r in rows
     )
