@@ -105,5 +105,7 @@ def test_particles_average_their_chances(digits):
     np.testing.assert_allclose(
         found[1], jax.nn.softmax(model.apply(one, digits.test.x[:5])), rtol=1e-5
     )
+    sure = jax.tree.map(lambda leaf: 1e4 * leaf, start)  # others round to zero, not their logs
+    assert np.isfinite(np.log(classifier.chances(sure, digits.test.x[:5]))).all()
     with pytest.raises(TypeError, match="prior must come from"):
         bnn(model.apply, model.init, model.likelihood, priors)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import entr
 
 from spos.diagnostics import calibration
 from spos.paper.experiment import Findings
@@ -75,7 +76,7 @@ def error(chances: np.ndarray, labels: np.ndarray) -> float:
 
 def entropy(chances: np.ndarray) -> float:
     """-Σ p log p, the mean over images (and networks)."""
-    return float(-(chances * np.log(np.maximum(chances, 1e-30))).sum(axis=-1).mean())
+    return float(entr(chances).sum(axis=-1).mean())
 
 
 def findings(settings: Any, outcomes: Mapping[Plan, Outcome]) -> Findings:

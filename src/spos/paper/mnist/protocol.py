@@ -34,6 +34,7 @@ from spos.types import Batch, Particles, PyTree
 
 CLASSES, FLOOR, MOMENTUM, DROPPED = 10, 0.01, 0.9, 0.5
 ROWS = 1000  # images at a time when networks are asked
+LEAST = 1e-30  # chance
 
 
 class Images(NamedTuple):
@@ -153,10 +154,11 @@ class Classifier:
         )
 
     def chances(self, particles: Particles, x: np.ndarray) -> np.ndarray:
-        """What every network thinks of every image: (M, n, classes)."""
+        """What every network thinks of every image: (M, n, classes). Nothing is impossible, as
+        chances that float32 rounds to zero would make a log-likelihood infinite."""
         parts = [x[n : n + ROWS] for n in range(0, len(x), ROWS)]
         found = [np.asarray(self._ask(particles, part)) for part in parts]
-        return np.concatenate(found, axis=1)
+        return np.maximum(np.concatenate(found, axis=1), LEAST)
 
     @functools.cached_property
     def _ask(self) -> Callable[[Particles, Any], jax.Array]:
