@@ -51,8 +51,7 @@ class Settings:
     batch: int = 100
     held: float = 1 / 12  # of the training images, for validation
     # Step sizes and σ, β and the bandwidth were chosen by validation images in short runs: RMSprop
-    # and gradient descent with one network, SPOS with five. With the median rule and β = 1e4
-    # networks learn from each other's gradients and end too much alike.
+    # and gradient descent with one network, SPOS with five; SVGD and SGLD have those of SPOS.
     tuned: tuple[tuple[str, float, float], ...] = (
         ("spos", 1e-3, 0.3),
         ("svgd", 1e-3, 0.3),

@@ -30,23 +30,26 @@ def draw(record: Record) -> list[Drawing]:
         left.plot(100 * row["single_error"], -at, "o", color=tint, mfc="white")
     left.set_yticks([-n for n in range(len(rows))], [label(row) for row in rows])
     left.set_xlabel("wrong, %")
+    first = [row for row in rows if row["hidden"] == rows[0]["hidden"]]  # more would be a tangle
     middle.plot([0, 1], [0, 1], color=drawing.GRID)
-    for row in rows:
+    for row in first:
         confidence, accuracy, count = np.asarray(row["reliability"], float)
         seen = count >= 20
         if row["method"] in COLOURS:
             middle.plot(confidence[seen], accuracy[seen], ".-", color=COLOURS[row["method"]])
     middle.set_xlabel("confidence")
     middle.set_ylabel("share right")
-    for row in rows:
+    for row in first:
         values = [row["entropy"][kind] for kind in KINDS]
-        right.plot(KINDS, values, "o-", ms=4, color=COLOURS.get(row["method"], OTHER))
+        tint, width = COLOURS.get(row["method"], OTHER), 2 if row["particles"] > 1 else 0.8
+        right.plot(KINDS, values, "o-", ms=4, color=tint, lw=width)
         alone = [row["single_entropy"][kind] for kind in KINDS]
         if row["particles"] > 1:
             right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=COLOURS[row["method"]], lw=1)
     right.set_ylabel("entropy, nats")
     right.tick_params(axis="x", labelsize=8)
-    titles = ("Wrong answers", "Honest confidence", "Doubt")
+    size = units(rows[0]["hidden"])
+    titles = ("Wrong answers", f"Confidence, {size}", f"Doubt, {size}")
     for axes, title in zip((left, middle, right), titles, strict=True):
         axes.set_title(title, fontsize=9.5)
         axes.grid(color=drawing.GRID, linewidth=0.6)

@@ -60,7 +60,7 @@ class Plan(NamedTuple):
     step_size: float
     prior_scale: float
     beta: float
-    bandwidth: float  # of the kernel of spos and svgd; 0 is the median rule
+    bandwidth: float  # of the kernel of spos and svgd
 
 
 def sets(table: Table, share: float) -> Sets:
@@ -172,7 +172,7 @@ def _climb(target: Any, step_size: Any, plan: Plan, images: int) -> spos.Sampler
 
 def _scaled(method: Any) -> Callable[..., spos.Sampler]:
     def build(target: Any, step_size: Any, plan: Plan, images: int) -> spos.Sampler:
-        kernel = spos.rbf(plan.bandwidth or "median")
+        kernel = spos.rbf(plan.bandwidth)
         options: dict[Any, dict[str, Any]] = {
             spos.spos: {"beta": plan.beta, "kernel": kernel},
             spos.svgd: {"kernel": kernel},

@@ -75,7 +75,7 @@ def printed(table: Mapping[tuple[str, str], float], name: str, method: str) -> s
 
 
 def regression_table(record: Record) -> str:
-    """A record in one line a data set, as Markdown, for `docs/networks.md`; the best is bold."""
+    """A record in one line a data set, as Markdown, for `docs/tables.md`; the best is bold."""
     rows = {
         (each["dataset"], each["method"]): each
         for each in record.numbers["rows"]
