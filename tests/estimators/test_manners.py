@@ -63,6 +63,15 @@ def test_every_method_has_its_name():
         assert sampler_of(form, Course(name, 1e-3, 100, 1.0, 10, 5)) is sampler
 
 
+@pytest.mark.parametrize(("hidden", "step"), [((), 3e-2), ((50,), 3e-2), ((10, 100), 1.5e-2)])
+def test_a_wide_network_takes_smaller_steps(hidden, step):
+    few = {"hidden": hidden, "n_particles": 3, "num_steps": 10, "random_state": 0}
+    by_default = SPOSRegressor(**few).fit(X, Y).predict(X)
+    np.testing.assert_array_equal(
+        SPOSRegressor(step_size=step, **few).fit(X, Y).predict(X), by_default
+    )
+
+
 def test_scikit_learn_is_loaded_only_when_asked_for():
     code = """
 import sys, spos
