@@ -2,7 +2,7 @@
 
 `run` is the pure form: a whole run as one traceable function, to be jitted, vmapped over seeds,
 settings or data sets, or put inside another program. `sample` is the form for people. It advances
-in compiled chunks whose length adapts to about a quarter of a second, and between chunks it looks:
+in compiled chunks whose length adapts to about a second, and between chunks it looks:
 progress, callbacks, checkpoints, Ctrl-C, and whether every particle is still finite.
 
 The random numbers of step k depend on the seed and on k alone, so that neither the chunks nor an
@@ -30,7 +30,7 @@ from spos.names import entry_name
 from spos.result import Result, versions
 from spos.types import Info, Particles, PyTree, Sampler, State, Target
 
-CHUNK_SECONDS = 0.25
+CHUNK_SECONDS = 1.0
 CHUNK_STEPS = 4096  # at most, which bounds the room for the info of a chunk
 HISTORY_BYTES = 2**26  # at most, for the history of a chunk
 

@@ -96,6 +96,15 @@ def test_a_record_that_goes_on_after_an_interruption(tmp_path, digits, monkeypat
     assert settings.plan("sgd", (16, 16)).particles == 1
 
 
+def test_wide_networks_are_fewer_and_take_fewer_epochs():
+    settings = mnist.Settings()
+    usual, wide = (settings.plan("spos", hidden) for hidden in settings.hidden)
+    assert (usual.particles, usual.epochs) == (settings.particles, settings.epochs)
+    assert (wide.particles, wide.epochs) == (settings.large_particles, settings.large_epochs)
+    short = dataclasses.replace(settings, epochs=3)
+    assert short.plan("spos", (800, 800)).epochs == 3
+
+
 def test_particles_average_their_chances(digits):
     classifier = protocol.Classifier(QUICK.plan("spos", (16, 16)), digits.train)
     start = classifier.model.start(jax.random.key(0), 3, digits.train.x, digits.train.y)

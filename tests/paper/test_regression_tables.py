@@ -94,6 +94,21 @@ def test_the_best_on_validation_is_taken(outcome):
         assert best == (outcome.trial[split], outcome.averaged[split])
 
 
+def test_the_shape_of_a_run_follows_the_rows():
+    settings = regression.Settings()
+
+    def shape(rows):
+        train, test = np.arange(rows - 10), np.arange(rows - 10, rows)
+        few = Table("rows", np.zeros((rows, 2)), np.zeros(rows), ((train, test),))
+        found = settings.shape("spos", few)
+        return found.hidden, found.batch, found.steps
+
+    assert shape(500) == (50, 100, settings.fewest_steps)
+    assert shape(4010) == (50, 100, 6000)  # 150 epochs
+    assert shape(10_000) == (50, 100, settings.most_steps)
+    assert shape(20_000) == (100, 1000, settings.large_steps)
+
+
 def test_every_method_has_as_many_tries():
     assert len({len(trials) for trials in protocol.TRIALS.values()}) == 1
     assert set(protocol.TRIALS) == set(published.METHODS)

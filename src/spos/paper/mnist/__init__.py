@@ -43,13 +43,14 @@ class Settings:
     datasets: tuple[str, ...] = ("mnist",)
     methods: tuple[str, ...] = tuple(protocol.METHODS)
     hidden: tuple[tuple[int, ...], ...] = ((400, 400), (800, 800))
-    epochs: int = 10
+    epochs: int = 20
     data: str | None = None  # the folder, or None for SPOS_DATA and the cache
     particles: int = 20
-    large: int = 800  # units of a layer, from which on there are fewer networks
+    large: int = 800  # units of a layer, from which on there are fewer networks and epochs
     large_particles: int = 5
+    large_epochs: int = 10  # at most
     batch: int = 100
-    held: float = 1 / 12  # of the training images, for validation
+    held: float = 1 / 60  # of the training images, to watch the error
     # Step sizes and σ, β and the bandwidth were chosen by validation images in short runs: RMSprop
     # and gradient descent with one network, SPOS with five; SVGD and SGLD have those of SPOS.
     tuned: tuple[tuple[str, float, float], ...] = (
@@ -74,12 +75,14 @@ class Settings:
         )
 
     def plan(self, method: str, hidden: tuple[int, ...]) -> protocol.Plan:
-        many = self.large_particles if max(hidden) >= self.large else self.particles
+        many, epochs = self.particles, self.epochs
+        if max(hidden) >= self.large:
+            many, epochs = self.large_particles, min(epochs, self.large_epochs)
         ((step_size, prior_scale),) = [
             (h, scale) for name, h, scale in self.tuned if name == method
         ]
         return protocol.Plan(
-            *(method, hidden, 1 if method in protocol.ALONE else many, self.epochs, self.batch),
+            *(method, hidden, 1 if method in protocol.ALONE else many, epochs, self.batch),
             *(step_size, prior_scale, self.beta, self.bandwidth),
         )
 

@@ -51,9 +51,10 @@ class Settings:
     particles: int = 20
     hidden: int = 50
     batch: int = 100
-    large_hidden: int = 100  # from `large` rows on
+    large: int = 20_000  # rows, from which on networks, batches and runs are larger
+    large_hidden: int = 100
     large_batch: int = 1000
-    large: int = 20_000
+    large_steps: int = 16_000
     epochs: int = 150
     fewest_steps: int = 5000
     most_steps: int = 12_000
@@ -76,12 +77,12 @@ class Settings:
         )
 
     def shape(self, method: str, table: Table, share: float = 1.0) -> protocol.Shape:
-        large = len(table.y) >= self.large
-        hidden, batch = (
-            (self.large_hidden, self.large_batch) if large else (self.hidden, self.batch)
+        hidden, batch = self.hidden, self.batch
+        wanted = np.clip(
+            self.epochs * len(table.splits[0][0]) / batch, self.fewest_steps, self.most_steps
         )
-        train = len(table.splits[0][0])
-        wanted = np.clip(self.epochs * train / batch, self.fewest_steps, self.most_steps)
+        if len(table.y) >= self.large:
+            hidden, batch, wanted = self.large_hidden, self.large_batch, self.large_steps
         rounds = max(1, round(float(wanted) * share / protocol.ROUNDS))
         steps = protocol.ROUNDS * rounds
         return protocol.Shape(method, hidden, self.particles, batch, steps, self.hasty)
