@@ -51,12 +51,12 @@ class Settings:
     large_epochs: int = 10  # at most
     batch: int = 100
     held: float = 1 / 60  # of the training images, to watch the error
-    # Step sizes and σ, β and the bandwidth were chosen by validation images in short runs: RMSprop
-    # and gradient descent with one network, SPOS with five; SVGD and SGLD have those of SPOS.
+    # Chosen by 5,000 of the training images in short runs: step sizes and σ of single networks and,
+    # with five networks each, of SPOS, SVGD and SGLD, β of SPOS, and one bandwidth for both.
     tuned: tuple[tuple[str, float, float], ...] = (
         ("spos", 1e-3, 0.3),
         ("svgd", 1e-3, 0.3),
-        ("sgld", 1e-3, 0.3),
+        ("sgld", 1e-3, 0.1),
         ("rmsprop", 1e-3, 0.1),
         ("sgd", 0.1, 1.0),
         ("dropout", 0.02, 1.0),
@@ -95,19 +95,26 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
     (dataset,) = settings.datasets
     sets = protocol.sets(load(dataset, settings.data), settings.held)
     plans = [settings.plan(method, size) for size in settings.hidden for method in settings.methods]
-    work = {plan: plan.epochs * plan.particles * max(plan.hidden) for plan in plans}
-    total, done = sum(work.values()), 0
+    places = {
+        plan: store / f"{name(dataset, plan)}-{mark(plan, settings.held)}-seed{seed}.npz"
+        for plan in plans
+    }
+    total, done = sum(plan.epochs * work(plan) for plan in plans if not places[plan].exists()), 0
     tick(0, total)
-    for plan in plans:
-        place = store / f"{name(dataset, plan)}-{mark(plan, settings.held)}-seed{seed}.npz"
+    for plan, place in places.items():
         if not place.exists():
             _run(plan, sets, seed, place, lambda at, d=done, **v: tick(d + at, total, **v))
+            done += plan.epochs * work(plan)
         arrays, meta = archive.read(place)
         fields: dict[str, Any] = {**arrays, **meta}
         outcomes[plan] = Outcome(**fields)
-        done += work[plan]
         tick(done, total)
         yield findings(settings, outcomes)
+
+
+def work(plan: protocol.Plan) -> int:
+    """Of an epoch, in units that make plans comparable."""
+    return plan.particles * max(plan.hidden)
 
 
 def name(dataset: str, plan: protocol.Plan) -> str:
@@ -124,7 +131,7 @@ def _run(plan: protocol.Plan, sets: protocol.Sets, seed: int, place: Path, tick:
     def watch(epoch: int, particles: Any) -> None:
         chances = classifier.chances(particles, sets.validation.x).mean(axis=0)
         errors[epoch] = float((chances.argmax(axis=1) != sets.validation.y).mean())
-        tick(epoch * plan.particles * max(plan.hidden), epoch=epoch, error=errors[epoch])
+        tick(epoch * work(plan), epoch=epoch, error=errors[epoch])
 
     trained = classifier.run(seed, state, watch)
     if trained.interrupted:

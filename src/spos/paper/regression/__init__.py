@@ -100,13 +100,13 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
         for table in tables.values()
         for method in settings.methods
     ]
-    total, done = sum(work.length for work in works), 0
-    for work in works:
-        place = store / f"{work.name}-seed{seed}.npz"
+    places = {work: store / f"{work.name}-seed{seed}.npz" for work in works}
+    total, done = sum(work.length for work in works if not places[work].exists()), 0
+    for work, place in places.items():
         if not place.exists():
             write(place, work.outcome(functools.partial(_later, tick, done, total)))
+            done += work.length
         outcomes[work.table.name, work.method] = read(place)
-        done += work.length
         tick(done, total)
         yield findings(settings, outcomes, missing, costs)
 
@@ -135,26 +135,28 @@ class _Work:
         self.settings, self.method, self.table, self.seed = settings, method, table, seed
         self.trials = dict(settings.trials)[method]
         self.splits = min(settings.splits, len(table.splits))
-        self.weight = round(1 / settings.trial_share)  # a final run is worth so many trials
-        self.length = self.splits * (len(self.trials) + self.weight)
-        made_of = mark(settings.shape(method, table), settings.trial_share, self.trials)
+        shape = settings.shape(method, table)
+        self.final = shape.steps * shape.batch  # rows that a final run sees, a measure of its time
+        self.trial = round(settings.trial_share * self.final)
+        self.length = self.splits * (len(self.trials) * self.trial + self.final)
+        made_of = mark(shape, settings.trial_share, self.trials)
         self.name = f"{table.name}-{method}-{self.splits}splits-{made_of}"
 
     def outcome(self, tick: Callable[[int], None]) -> Outcome:
         began = time.monotonic()
         short = self.settings.shape(self.method, self.table, self.settings.trial_share)
         tried = [self._fit(short, [trial] * self.splits, True) for trial in self.trials]
-        done = self._run(list(itertools.chain(*tried)), tick)
+        done = self._run(list(itertools.chain(*tried)), lambda n: tick(n * self.trial))
         # (trials, splits, last or averaged)
         validation = np.array([[kind.ll for kind in one] for one in done])
         validation = validation.reshape(len(self.trials), self.splits, 2)
         best = validation.transpose(0, 2, 1).reshape(-1, self.splits).argmax(axis=0)
         number, averaged = best // 2, best % 2
         long = self.settings.shape(self.method, self.table)
-        before = len(self.trials) * self.splits
+        before = len(self.trials) * self.splits * self.trial
         final = self._run(
             self._fit(long, [self.trials[n] for n in number], False),
-            lambda n: tick(before + n * self.weight),
+            lambda n: tick(before + n * self.final),
         )
         chosen = [one[kind] for one, kind in zip(final, averaged, strict=True)]
         return Outcome(

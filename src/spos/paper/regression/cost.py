@@ -1,9 +1,12 @@
 """What a step costs beside the gradient of the networks that it cannot do without.
 
-Both are taken in a compiled loop on the same data, alternately, and the best of several counts.
+Both are taken in a compiled loop on the same data, alternately, and the best of many counts. As in
+the runs themselves every core has a program of its own: one alone may share the other cores' help
+between its operations in more and less lucky ways.
 """
 
 import functools
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +17,10 @@ import jax.numpy as jnp
 import spos
 from spos.layers import relu_network
 from spos.loop import advance
+from spos.paper.experiment import in_parallel
 from spos.targets import bnn, likelihoods
 
-ROWS, TIMES = 10_000, 5
+ROWS, TIMES = 10_000, 20
 SIZES = {"50 units, batch 100": (13, 50, 100, 300), "100 units, batch 1000": (9, 100, 1000, 40)}
 
 
@@ -52,14 +56,15 @@ def _one(inputs: int, hidden: int, batch: int, steps: int, particles: int) -> di
     def moves(state: Any, data: Any) -> Any:
         return jax.lax.fori_loop(0, steps, lambda _, s: advance(sampler, key, data, s)[0], state)
 
+    cores = os.cpu_count() or 1
     best = {"gradient": float("inf"), "step": float("inf")}
     programs: dict[str, Callable[[], Any]] = {
-        "gradient": lambda: gradients(start, target.data),
-        "step": lambda: moves(state, target.data),
+        "gradient": lambda: jax.block_until_ready(gradients(start, target.data)),
+        "step": lambda: jax.block_until_ready(moves(state, target.data)),
     }
     for _ in range(TIMES + 1):  # the first time compiles
         for name, program in programs.items():
             began = time.perf_counter()
-            jax.block_until_ready(program())
+            in_parallel([program] * cores, lambda done, total: None)
             best[name] = min(best[name], 1e6 * (time.perf_counter() - began) / steps)
     return {**best, "ratio": best["step"] / best["gradient"]}
