@@ -1,8 +1,7 @@
 """What a step costs beside the gradient of the networks that it cannot do without.
 
 Both are taken in a compiled loop on the same data, alternately, and the best of many counts. As in
-the runs themselves every core has a program of its own: one alone may share the other cores' help
-between its operations in more and less lucky ways.
+the runs themselves every core has a program of its own; one alone gave less steady times.
 """
 
 import functools
