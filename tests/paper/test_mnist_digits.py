@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from spos import archive
 from spos.data import load
 from spos.paper import experiment, mnist
 from spos.paper.mnist import protocol
@@ -15,6 +16,7 @@ from spos.targets import bnn, likelihoods, priors
 
 pytestmark = pytest.mark.usefixtures("hasty")
 QUICK = mnist.Settings().quick()
+THREE = {"methods": ("spos",), "epochs": 3, "averaged": 2}
 
 
 @pytest.fixture(scope="module")
@@ -72,28 +74,64 @@ def test_dropout_with_nothing_left_out_is_the_posterior(dropout):
     assert not np.allclose(moved, jax.tree.leaves(plain)[0], rtol=0.1)
 
 
-def test_a_record_that_goes_on_after_an_interruption(tmp_path, digits, monkeypatch):
-    changed = {"methods": ("spos",), "epochs": 3}
-    settings = dataclasses.replace(QUICK, **changed)
-    whole = experiment.perform("mnist", tmp_path / "whole", quick=True, changed=changed)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, hasty):
+    return experiment.perform("mnist", tmp_path_factory.mktemp("whole"), quick=True, changed=THREE)
+
+
+def test_a_record(whole):
     (row,) = whole.numbers["rows"]
-    assert (row["method"], row["particles"], row["epochs"]) == ("spos", 4, 3)
+    assert (row["method"], row["particles"], row["epochs"], row["averaged"]) == ("spos", 4, 3, 2)
     assert 0 <= row["error"] < 0.9  # chance is 0.9
     assert row["nll"] <= row["single_nll"]  # Jensen: the average is never worse than one alone
 
-    judged = mnist.judge
 
-    def interrupted(*_):
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_a_run_goes_on_after_an_interruption(tmp_path, monkeypatch, whole, after):
+    """Before the networks of the last but one epoch, those of the last, or the outcome is kept."""
+    write, kept = archive.write, []
 
-    monkeypatch.setattr(mnist, "judge", interrupted)
+    def interrupted(path, *content):
+        if path.suffix == ".npz" and not path.name.startswith("step-"):
+            if len(kept) == after:
+                raise KeyboardInterrupt
+            kept.append(path)
+        return write(path, *content)
+
+    monkeypatch.setattr(archive, "write", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        experiment.perform("mnist", tmp_path / "parts", quick=True, changed=changed)
-    monkeypatch.setattr(mnist, "judge", judged)
-    again = experiment.perform("mnist", tmp_path / "parts", quick=True, changed=changed)
-    keep = ("error", "nll", "ece", "entropy", "single_nll")
-    assert {k: again.numbers["rows"][0][k] for k in keep} == {k: row[k] for k in keep}
-    assert settings.plan("sgd", (16, 16)).particles == 1
+        experiment.perform("mnist", tmp_path, quick=True, changed=THREE)
+    assert len(kept) == after
+    monkeypatch.undo()
+    monkeypatch.setattr(archive, "write", write)
+    again = experiment.perform("mnist", tmp_path, quick=True, changed=THREE)
+    same = ("error", "nll", "ece", "last_nll", "entropy", "single_nll")
+    assert [{k: row[k] for k in same} for row in again.numbers["rows"]] == [
+        {k: row[k] for k in same} for row in whole.numbers["rows"]
+    ]
+
+
+def test_the_networks_of_the_last_epochs_are_averaged(tmp_path, digits):
+    classifier = protocol.Classifier(QUICK.plan("spos", (16, 16))._replace(epochs=3), digits.train)
+    seen = {}
+    networks, seconds = classifier.run(0, tmp_path / "run", seen.__setitem__)
+    assert list(seen) == [1, 2, 3]
+    assert seconds > 0
+    for one, epoch in zip(networks, (2, 3), strict=True):
+        for a, b in zip(*map(jax.tree.leaves, (one, seen[epoch])), strict=True):
+            np.testing.assert_array_equal(a, b)
+    judged = mnist.judge(classifier, networks, digits, seconds)
+    each = np.stack([classifier.chances(one, digits.test.x) for one in networks])
+    right = np.arange(len(digits.test.y)), digits.test.y
+    assert judged.error == error(each.mean(axis=(0, 1)), digits.test.y)
+    assert judged.nll == pytest.approx(-np.log(each.mean(axis=(0, 1))[right]).mean(), rel=1e-4)
+    assert judged.last_nll == pytest.approx(-np.log(each[1].mean(axis=0)[right]).mean(), rel=1e-4)
+    assert judged.last_error == error(each[1].mean(axis=0), digits.test.y)
+
+
+def test_single_networks_are_not_averaged():
+    assert QUICK.plan("sgd", (16, 16)).particles == 1
+    assert QUICK.plan("sgd", (16, 16)).averaged == 1
 
 
 def test_wide_networks_are_fewer_and_take_fewer_epochs():

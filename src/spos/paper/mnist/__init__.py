@@ -50,6 +50,7 @@ class Settings:
     large_particles: int = 5
     large_epochs: int = 10  # at most
     batch: int = 100
+    averaged: int = 5  # epochs at the end whose networks all take part, if they are many
     held: float = 1 / 60  # of the training images, to watch the error
     # Chosen by 5,000 of the training images in short runs: step sizes and σ of single networks and,
     # with five networks each, of SPOS, SVGD and SGLD, β of SPOS, and one bandwidth for both.
@@ -81,9 +82,12 @@ class Settings:
         ((step_size, prior_scale),) = [
             (h, scale) for name, h, scale in self.tuned if name == method
         ]
+        averaged = min(self.averaged, epochs)
+        if method in protocol.ALONE:
+            many = averaged = 1
         return protocol.Plan(
-            *(method, hidden, 1 if method in protocol.ALONE else many, epochs, self.batch),
-            *(step_size, prior_scale, self.beta, self.bandwidth),
+            *(method, hidden, many, epochs, self.batch),
+            *(step_size, prior_scale, self.beta, self.bandwidth, averaged),
         )
 
 
@@ -133,10 +137,8 @@ def _run(plan: protocol.Plan, sets: protocol.Sets, seed: int, place: Path, tick:
         errors[epoch] = float((chances.argmax(axis=1) != sets.validation.y).mean())
         tick(epoch * work(plan), epoch=epoch, error=errors[epoch])
 
-    trained = classifier.run(seed, state, watch)
-    if trained.interrupted:
-        raise KeyboardInterrupt
-    outcome = judge(classifier, trained, sets)
+    networks, seconds = classifier.run(seed, state, watch)
+    outcome = judge(classifier, networks, sets, seconds)
     outcome = outcome._replace(
         validation=np.array([errors.get(n + 1, np.nan) for n in range(plan.epochs)])
     )

@@ -11,7 +11,7 @@ from spos.paper.experiment import Findings
 from spos.paper.mnist.protocol import ALONE, Classifier, Plan, Sets
 from spos.report.html import Table
 from spos.report.record import Claim, numbers, verdict
-from spos.result import Result
+from spos.types import Particles
 
 LABELS = {
     "spos": "SPOS",
@@ -32,12 +32,14 @@ PUBLISHED: dict[tuple[int, ...], dict[str, float]] = {
 
 
 class Outcome(NamedTuple):
-    """Of the average of all networks, and (`single_`) on average of one of them alone. Entropies,
-    in nats, are by kind of image."""
+    """Of the average of all networks of the last epochs, of those of the very last (`last_`), and
+    on average of one of them alone (`single_`). Entropies, in nats, are by kind of image."""
 
     error: float
     nll: float
     ece: float
+    last_error: float
+    last_nll: float
     single_error: float
     single_nll: float
     single_ece: float
@@ -48,23 +50,31 @@ class Outcome(NamedTuple):
     validation: np.ndarray  # error after each epoch; nan where a run went on from a checkpoint
 
 
-def judge(classifier: Classifier, trained: Result, sets: Sets) -> Outcome:
-    """On the test images, once."""
+def judge(
+    classifier: Classifier, networks: Sequence[Particles], sets: Sets, seconds: float
+) -> Outcome:
+    """On the test images, once: the networks after each of the last epochs."""
     kinds = {"test": sets.test.x, **sets.odd}
-    chances = {kind: classifier.chances(trained.particles, x) for kind, x in kinds.items()}
+    chances = {
+        kind: np.concatenate([classifier.chances(one, x) for one in networks])
+        for kind, x in kinds.items()
+    }
     labels, each = sets.test.y, chances["test"]
     mean = calibration.ece(each.mean(axis=0), labels)
+    last = each[-classifier.plan.particles :].mean(axis=0)
     alone = [calibration.ece(one, labels) for one in each]
     return Outcome(
         error=error(each.mean(axis=0), labels),
         nll=mean.nll,
         ece=mean.ece,
+        last_error=error(last, labels),
+        last_nll=calibration.ece(last, labels).nll,
         single_error=float(np.mean([error(one, labels) for one in each])),
         single_nll=float(np.mean([one.nll for one in alone])),
         single_ece=float(np.mean([one.ece for one in alone])),
         entropy={kind: entropy(values.mean(axis=0)) for kind, values in chances.items()},
         single_entropy={kind: entropy(values) for kind, values in chances.items()},
-        seconds=trained.seconds,
+        seconds=seconds,
         reliability=np.stack([mean.confidence, mean.accuracy, mean.count]),
         validation=np.empty(0),
     )
@@ -95,7 +105,8 @@ def findings(settings: Any, outcomes: Mapping[Plan, Outcome]) -> Findings:
         ],
         table=Table(
             (
-                *("method", "hidden", "networks", "epochs", "error %", "paper %", "one alone %"),
+                *("method", "hidden", "networks", "epochs", "error %", "paper %"),
+                *("last networks %", "one alone %"),
                 *("−log p", "calibration error", "entropy: test", "turned", "inverted", "seconds"),
             ),
             [
@@ -106,6 +117,7 @@ def findings(settings: Any, outcomes: Mapping[Plan, Outcome]) -> Findings:
                     str(plan.epochs),
                     f"{100 * one.error:.2f}",
                     f"{printed[plan.hidden][plan.method]:.2f}" if plan.hidden in printed else "–",
+                    f"{100 * one.last_error:.2f}",
                     f"{100 * one.single_error:.2f}",
                     f"{one.nll:.4f}",
                     f"{one.ece:.4f}",

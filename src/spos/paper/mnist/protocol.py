@@ -9,8 +9,9 @@ the error with; no setting is chosen by a test image.
     sgd                 one network, gradient steps with momentum
     dropout             the same, with half of the units left out at random in every step
 
-A step size falls along half a cosine to a hundredth. The gradient steps of the last two are those
-of the mean log-density of an image, as is usual, whatever the number of images.
+The answer of many networks is the average over all of them as they were after each of the last few
+epochs. A step size falls along half a cosine to a hundredth. The gradient steps of the last two
+methods are those of the mean log-density of an image, as is usual, whatever the number of images.
 """
 
 import functools
@@ -24,6 +25,7 @@ import numpy as np
 import optax
 
 import spos
+from spos import archive
 from spos.data import Table
 from spos.layers import relu_network
 from spos.score import score_particles
@@ -61,6 +63,7 @@ class Plan(NamedTuple):
     prior_scale: float
     beta: float
     bandwidth: float  # of the kernel of spos and svgd
+    averaged: int  # epochs at the end whose networks all take part
 
 
 def sets(table: Table, share: float) -> Sets:
@@ -135,23 +138,41 @@ class Classifier:
         down = 0.5 * (1.0 + jnp.cos(jnp.pi * step / (self.each * self.plan.epochs)))
         return self.plan.step_size * (FLOOR + (1.0 - FLOOR) * down)
 
-    def run(self, seed: int, folder: Path, watch: Callable[[int, Particles], Any]) -> spos.Result:
-        """Train, with a checkpoint in `folder`; `watch(epoch, particles)` may end it by a true
-        value."""
-        start = self.model.start(
-            jax.random.key(seed), self.plan.particles, self.train.x, self.train.y
-        )
-        return spos.sample(
-            self.sampler,
-            start,
-            self.each * self.plan.epochs,
-            seed=seed,
-            progress=False,
-            checkpoint=folder,
-            checkpoint_every=120.0,
-            callback=lambda state, _: watch(int(state.step) // self.each, state.particles),
-            callback_every=self.each,
-        )
+    def run(
+        self, seed: int, folder: Path, watch: Callable[[int, Particles], Any]
+    ) -> tuple[list[Particles], float]:
+        """Train: the networks after each of the last epochs, and the seconds it took.
+        `watch(epoch, particles)` sees them after every epoch. All is in `folder`, from where a
+        second call goes on."""
+        plan = self.plan
+        start = self.model.start(jax.random.key(seed), plan.particles, self.train.x, self.train.y)
+        leaves, form = jax.tree.flatten(start)
+        ends = range(plan.epochs - plan.averaged + 1, plan.epochs + 1)
+        places = [folder / f"epoch-{epoch}.npz" for epoch in ends]
+        for epoch, place in zip(ends, places, strict=True):
+            if place.exists():
+                continue
+            trained = spos.sample(
+                self.sampler,
+                start,
+                self.each * epoch,
+                seed=seed,
+                progress=False,
+                checkpoint=folder,
+                checkpoint_every=120.0,
+                callback=lambda state, _: watch(int(state.step) // self.each, state.particles),
+                callback_every=self.each,
+            )
+            if trained.interrupted:
+                raise KeyboardInterrupt
+            now = {f"leaf{n}": leaf for n, leaf in enumerate(jax.tree.leaves(trained.particles))}
+            archive.write(place, now, {"seconds": trained.seconds})
+        kept = [archive.read(place) for place in places]
+        networks = [
+            jax.tree.unflatten(form, [arrays[f"leaf{n}"] for n in range(len(leaves))])
+            for arrays, _ in kept
+        ]
+        return networks, kept[-1][1]["seconds"]
 
     def chances(self, particles: Particles, x: np.ndarray) -> np.ndarray:
         """What every network thinks of every image: (M, n, classes). Nothing is impossible, as
