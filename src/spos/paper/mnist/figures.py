@@ -21,7 +21,7 @@ def draw(record: Record) -> list[Drawing]:
     rows = record.numbers["rows"]
     figure, (left, middle, right) = drawing.titled(
         *(0.8 + 0.25 * max(12, len(rows)), "Many networks and one"),
-        "filled: the average of all networks; open: one of them alone",
+        "filled: the average of many networks; open: one of them alone",
         columns=3,
     )
     for at, row in enumerate(rows):
