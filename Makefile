@@ -6,9 +6,9 @@ BIN := .venv/bin
 
 install: .venv/.installed
 
-.venv/.installed: pyproject.toml constraints.txt
+.venv/.installed: pyproject.toml experiments/pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,lint]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,lint]' --editable './experiments[test]'
 	touch $@
 
 demo: install
@@ -18,7 +18,7 @@ test: install
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 bench: install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --editable './experiments[bench]'
 	$(BIN)/spos bench
 
 lint: install

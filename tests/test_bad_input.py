@@ -10,7 +10,7 @@ import pytest
 
 import spos
 from spos import rl
-from spos.kernels import Kernel
+from spos.interaction.kernels import Kernel
 
 START = jnp.asarray(np.ones((4, 2), np.float32))
 ONE, WIDE = (jnp.asarray(np.ones(shape, np.float32)) for shape in ((1, 2), (4, 1001)))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from spos.bandwidth import MAX_PAIRS, median_distance, median_rule, pairs
+from spos.interaction.bandwidth import MAX_PAIRS, median_distance, median_rule, pairs
 
 
 def squared_distances(x):

@@ -8,7 +8,7 @@ import pytest
 import spos
 from spos.diagnostics.compare import EXACT
 from spos.diagnostics.errors import as_truth
-from spos.score import as_target
+from spos.targets.target import as_target
 
 TRUTH = (np.asarray([1.0, 0.0]), np.asarray([[1.0, 0.0], [0.0, 4.0]]))
 STEPS, COUNT, SEEDS = 200, 25, 3

@@ -43,7 +43,7 @@ def without_noise(monkeypatch):
     def nothing(key, particles):
         return jax.tree.map(jnp.zeros_like, particles)
 
-    monkeypatch.setattr("spos.dynamics.standard_normal", nothing)
+    monkeypatch.setattr("spos.dynamics.step.standard_normal", nothing)
 
 
 def test_a_sampler_is_a_pair_of_functions_over_a_target(build):

@@ -20,7 +20,9 @@ def log_prob(theta):
 
 @pytest.fixture(autouse=True)
 def known_noise(monkeypatch):
-    monkeypatch.setattr("spos.dynamics.standard_normal", lambda key, particles: jnp.asarray(XI))
+    monkeypatch.setattr(
+        "spos.dynamics.step.standard_normal", lambda key, particles: jnp.asarray(XI)
+    )
 
 
 def steps(sampler, count):

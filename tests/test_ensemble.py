@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.ensemble import flat, frame, like, root, shrinkage
+from spos.dynamics.ensemble import flat, frame, like, root, shrinkage
 from standard_errors import disagreement
 
 M, D = 20, 5
@@ -106,7 +106,7 @@ def test_the_variance_of_a_normal_stays_right(count):
 
 
 def test_without_its_correction_the_cloud_would_be_too_narrow(monkeypatch):
-    module = importlib.import_module("spos.ensemble")  # `spos.ensemble` is the function
+    module = importlib.import_module("spos.dynamics.ensemble")
     monkeypatch.setattr(module, "frame", lambda theta: frame(theta)._replace(correction=0.0))
     found = spread_of_a_normal()
     assert disagreement(found, 1.0 + EULER) > 1

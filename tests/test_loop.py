@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import spos
-from spos import checkpoint, loop
+from spos import loop
+from spos.io import checkpoint
 from spos.types import Info
 
 START = jax.random.normal(jax.random.key(0), (5, 2))

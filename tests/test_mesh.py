@@ -15,7 +15,7 @@ PROGRAM = """
 import jax
 jax.config.update("jax_num_cpu_devices", 4)
 import jax.numpy as jnp, numpy as np, spos, spos.mesh
-from spos import score
+from spos.targets import target as score
 from spos.interaction import pairwise
 
 score.TURN = 1          # networks take turns even when tiny

@@ -7,7 +7,7 @@ import pytest
 from jax.extend.random import threefry_2x32
 from scipy import stats
 
-from spos import noise
+from spos.dynamics import noise
 
 KEY = jax.random.key(5)
 FAILURE_RATE = 1e-6

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.archive import DamagedFileError
+from spos.io.archive import DamagedFileError
 
 RNG = np.random.default_rng(0)
 PARTICLES = {
@@ -174,7 +174,7 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
 
 
 def test_a_file_of_another_format_is_refused(tmp_path):
-    from spos import archive
+    from spos.io import archive
 
     archive.write(tmp_path / "old.npz", {}, {"format": 99})
     with pytest.raises(ValueError, match=r"old\.npz: format 99"):

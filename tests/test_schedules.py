@@ -5,7 +5,7 @@ import numpy as np
 import optax
 import pytest
 
-from spos import schedules
+from spos.dynamics import schedules
 
 K = np.arange(50)
 

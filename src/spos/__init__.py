@@ -3,7 +3,7 @@
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from spos import diagnostics, mesh, rl, schedules, targets, theory, types
+from spos import diagnostics, mesh, rl, targets, theory, types
 from spos.adapters import Model, from_numpyro, from_pymc
 from spos.adapters.fit import fit
 from spos.algorithms.birth_death import birth_death
@@ -17,12 +17,13 @@ from spos.algorithms.sghmc import sghmc
 from spos.algorithms.sgld import sgld
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
-from spos.auto.automatic import ConvergenceWarning
+from spos.auto.host import ConvergenceWarning
 from spos.auto.result import AutomaticResult, load
 from spos.diagnostics.compare import compare
-from spos.dynamics import adagrad, adam, rmsprop
-from spos.ensemble import ensemble
-from spos.kernels import imq, rbf
+from spos.dynamics import schedules
+from spos.dynamics.ensemble import ensemble
+from spos.dynamics.step import adagrad, adam, rmsprop
+from spos.interaction.kernels import imq, rbf
 from spos.loop import NonFiniteError, run, sample
 from spos.result import Result
 from spos.targets.control_variate import control_variate

@@ -21,11 +21,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos import checks, progress
+from spos import checks
 from spos.algorithms.automatic import is_automatic
-from spos.auto.automatic import sample_automatically
-from spos.checkpoint import Checkpoint, fingerprint
-from spos.geometry import norm
+from spos.auto.host import sample_automatically
+from spos.cloud import norm
+from spos.io import progress
+from spos.io.checkpoint import Checkpoint, fingerprint
 from spos.names import entry_name
 from spos.result import Result, versions
 from spos.types import Info, Particles, PyTree, Sampler, State, Target

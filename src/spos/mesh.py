@@ -19,7 +19,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from spos import checks
-from spos.score import as_target
+from spos.targets.target import as_target
 from spos.types import Particles, PyTree, Target
 
 AXIS = "particles"

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from spos import archive
+from spos.io import archive
 from spos.names import leaf_name, parameters
 from spos.types import Particles, PyTree
 
@@ -59,7 +59,7 @@ class Result:
 
     def plot(self) -> Any:
         """A matplotlib figure: the marginals of the first parameters, and how the run went."""
-        from spos.report.figures import result_figure
+        from spos.io.figures import result_figure
 
         return result_figure(self)
 

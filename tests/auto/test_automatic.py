@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import spos
-from spos.auto import approach, automatic
-from spos.report.verdict import Verdict
+from spos.auto import approach
+from spos.auto import host as automatic
+from spos.auto.verdict import Verdict
 
 SIZE, COUNT, OFF = 3, 100, 0.125
 FAR = np.full(SIZE, 8.0)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import spos
-from spos import progress
-from spos.auto import automatic
+from spos.auto import host as automatic
+from spos.io import progress
 
 pytestmark = pytest.mark.usefixtures("hasty")
 MEAN, SD = np.array([1.0, -2.0]), np.array([0.5, 3.0])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.auto import calibration
+from spos.auto import ranks as calibration
 
 SETS, PARTICLES, LIMIT = 1000, 16, 46.0
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ import pytest
 import spos
 from spos.diagnostics import collapse
 from spos.diagnostics.collapse import _chains, _p_values
-from spos.score import as_target
+from spos.targets.target import as_target
 
 REPEATS, ALARMS = 24, 3
 SCALES = 10.0 ** np.linspace(-1.0, 1.0, 20).astype(np.float32)

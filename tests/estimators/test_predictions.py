@@ -8,8 +8,8 @@ from scipy.special import softmax
 
 import spos
 from spos import SPOSClassifier, SPOSRegressor
-from spos.archive import DamagedFileError
 from spos.estimators.rows import Rows, merged, scaling_of, split, with_room
+from spos.io.archive import DamagedFileError
 
 pytestmark = pytest.mark.usefixtures("hasty")
 rng = np.random.default_rng(1)

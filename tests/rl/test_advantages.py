@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from spos.envs import Discrete, Environment, Step
 from spos.rl import advantages, policies
+from spos.rl.envs import Discrete, Environment, Step
 from spos.rl.episodes import play
 from spos.rl.trajectories import Trajectories
 from spos.targets.policy import Parts, PolicyPosterior, standardized

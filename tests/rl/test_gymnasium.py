@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from spos.envs import Continuous, Discrete
+from spos.rl.envs import Continuous, Discrete
 from spos.rl.gymnasium import GymnasiumEnvironment
 from spos.rl.gymnasium import gymnasium as make
 

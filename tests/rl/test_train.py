@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import spos
-from spos import envs, rl
-from spos.envs import Continuous, Discrete, Environment, Step
-from spos.rl import policies
+from spos import rl
+from spos.rl import envs, policies
+from spos.rl.envs import Continuous, Discrete, Environment, Step
 
 pytestmark = pytest.mark.usefixtures("hasty")
 

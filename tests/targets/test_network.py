@@ -12,8 +12,8 @@ from jax.flatten_util import ravel_pytree
 from scipy import stats
 
 import spos
-from spos.layers import relu_network
 from spos.targets import bnn, likelihoods, priors
+from spos.targets.layers import relu_network
 from spos.targets.network import BayesianNetwork
 
 pytestmark = pytest.mark.usefixtures("hasty")

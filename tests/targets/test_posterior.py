@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import spos
-from spos.shuffle import distinct
+from spos.targets.shuffle import distinct
 from spos.types import Batch
 from standard_errors import FAILURE_RATE, disagreement
 

@@ -9,9 +9,9 @@ from spos import adapters, checks
 from spos.adapters.model import Model, ModelError
 from spos.algorithms.spos import spos
 from spos.auto.approach import NowhereFiniteError
-from spos.auto.automatic import sample_automatically, warn
+from spos.auto.host import sample_automatically, warn
+from spos.auto.judge import own_check
 from spos.auto.result import AutomaticResult
-from spos.auto.verdict import own_check
 
 
 def fit(

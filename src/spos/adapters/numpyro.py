@@ -36,8 +36,8 @@ from spos.adapters.model import (
     nothing_to_sample,
 )
 from spos.names import leaf_name
-from spos.score import score_particles
-from spos.shuffle import distinct
+from spos.targets.shuffle import distinct
+from spos.targets.target import score_particles
 from spos.types import Particles, PyTree
 
 NEEDS_NUMBERS = (

@@ -24,7 +24,7 @@ from spos.adapters.model import (
     not_evaluated,
     nothing_to_sample,
 )
-from spos.score import LogDensity
+from spos.targets.target import LogDensity
 from spos.types import Particles
 
 

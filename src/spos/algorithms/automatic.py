@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from spos import checks
-from spos.kernels import rbf
+from spos.interaction.kernels import rbf
 from spos.types import Sampler, Target
 
 

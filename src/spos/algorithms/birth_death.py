@@ -31,7 +31,7 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.algorithms.automatic import is_automatic
-from spos.ensemble import flat
+from spos.dynamics.ensemble import flat
 from spos.types import Info, PyTree, Sampler, State
 
 

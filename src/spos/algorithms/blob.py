@@ -16,10 +16,10 @@ References: Chen et al., UAI 2018; Carrillo, Craig, Patacchini, 2019.
 
 from typing import Any
 
-from spos.dynamics import Preconditioner, build_sampler, noiseless
+from spos.dynamics.step import Preconditioner, build_sampler, noiseless
 from spos.interaction import descent
-from spos.kernels import Kernel, rbf
-from spos.score import as_target
+from spos.interaction.kernels import Kernel, rbf
+from spos.targets.target import as_target
 from spos.types import Sampler
 
 

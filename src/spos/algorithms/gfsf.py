@@ -14,10 +14,10 @@ Reference: Liu, Zhuo, Cheng, Zhang, Zhu, Carin, ICML 2019.
 
 from typing import Any
 
-from spos.dynamics import Preconditioner, build_sampler, noiseless
+from spos.dynamics.step import Preconditioner, build_sampler, noiseless
 from spos.interaction import RIDGE, descent
-from spos.kernels import Kernel, rbf
-from spos.score import as_target
+from spos.interaction.kernels import Kernel, rbf
+from spos.targets.target import as_target
 from spos.types import Sampler
 
 

@@ -17,11 +17,11 @@ Reference: Gallego, Insua, 2018 (stochastic gradient MCMC with repulsive forces)
 
 from typing import Any
 
-from spos.dynamics import build_sampler, langevin
+from spos.dynamics.schedules import as_schedule
+from spos.dynamics.step import build_sampler, langevin
 from spos.interaction import kernel_root, stein
-from spos.kernels import Kernel
-from spos.schedules import as_schedule
-from spos.score import as_target
+from spos.interaction.kernels import Kernel
+from spos.targets.target import as_target
 from spos.types import Sampler
 
 

@@ -14,10 +14,10 @@ Reference: Zhang, Zhang, Carin, Chen, AISTATS 2020.
 from typing import Any
 
 from spos import checks
-from spos.dynamics import Preconditioner, build_sampler, noiseless
+from spos.dynamics.step import Preconditioner, build_sampler, noiseless
 from spos.interaction import Diffusion, descent
-from spos.kernels import Kernel, rbf
-from spos.score import as_target
+from spos.interaction.kernels import Kernel, rbf
+from spos.targets.target import as_target
 from spos.types import Sampler
 
 

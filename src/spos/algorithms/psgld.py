@@ -25,9 +25,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from spos.dynamics import Preconditioner, build_sampler, langevin, rmsprop
-from spos.schedules import as_schedule
-from spos.score import as_target
+from spos.dynamics.schedules import as_schedule
+from spos.dynamics.step import Preconditioner, build_sampler, langevin, rmsprop
+from spos.targets.target import as_target
 from spos.types import Particles, Sampler, State
 
 

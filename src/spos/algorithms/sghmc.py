@@ -34,9 +34,9 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.dynamics import build_sampler, underdamped
-from spos.schedules import as_schedule
-from spos.score import as_target
+from spos.dynamics.schedules import as_schedule
+from spos.dynamics.step import build_sampler, underdamped
+from spos.targets.target import as_target
 from spos.types import Particles, Sampler, State
 
 

@@ -16,10 +16,10 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.algorithms.automatic import automatic
-from spos.dynamics import Preconditioner, build_sampler, langevin, scaled
-from spos.ensemble import Ensemble
-from spos.schedules import as_schedule
-from spos.score import as_target
+from spos.dynamics.ensemble import Ensemble
+from spos.dynamics.schedules import as_schedule
+from spos.dynamics.step import Preconditioner, build_sampler, langevin, scaled
+from spos.targets.target import as_target
 from spos.types import Particles, Sampler, State
 
 

@@ -20,12 +20,12 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.algorithms.automatic import automatic
-from spos.dynamics import Preconditioner, build_sampler, langevin, scaled
-from spos.ensemble import Ensemble
+from spos.dynamics.ensemble import Ensemble
+from spos.dynamics.schedules import as_schedule
+from spos.dynamics.step import Preconditioner, build_sampler, langevin, scaled
 from spos.interaction import stein
-from spos.kernels import Kernel, rbf
-from spos.schedules import as_schedule
-from spos.score import as_target
+from spos.interaction.kernels import Kernel, rbf
+from spos.targets.target import as_target
 from spos.types import Particles, Sampler, State
 
 

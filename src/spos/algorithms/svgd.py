@@ -11,11 +11,11 @@ Reference: Liu and Wang, NIPS 2016.
 
 from typing import Any
 
-from spos.dynamics import Preconditioner, build_sampler, noiseless
-from spos.ensemble import Ensemble
+from spos.dynamics.ensemble import Ensemble
+from spos.dynamics.step import Preconditioner, build_sampler, noiseless
 from spos.interaction import stein
-from spos.kernels import Kernel, rbf
-from spos.score import as_target
+from spos.interaction.kernels import Kernel, rbf
+from spos.targets.target import as_target
 from spos.types import Sampler
 
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from spos.noise import normal_matrix
+from spos.dynamics.noise import normal_matrix
 from spos.types import Particles, PyTree, Sampler
 
 RECORDS = 25  # of a chunk

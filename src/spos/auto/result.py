@@ -8,9 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from spos import archive, result
+from spos import result
+from spos.auto.verdict import NOTHING_CHECKED, Verdict
+from spos.io import archive
 from spos.names import leaf_name
-from spos.report.verdict import NOTHING_CHECKED, Verdict
 from spos.result import Result, Summary, data_tree
 from spos.types import Particles, PyTree
 

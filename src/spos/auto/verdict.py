@@ -1,205 +1,60 @@
-"""May these draws be trusted? A frozen round, n records of M particles, is seen from all sides.
+"""What was checked about a run, whether it passed, and what to do if not, as text."""
 
-The particles are nearly independent copies of the chain. So whatever is averaged over a particle's
-path has M replicates, and its error follows from their spread, with no model of autocorrelation.
-
-    mixing      particles agree: the share of the variance that lies between their means, of ranks
-    precision   the error of every mean, in standard deviations, and of every log standard deviation
-    trend       the second half of the round agrees with the first
-    Stein       E[(z - mean) ∂ log p/∂z] = -1 in every whitened direction; a region that is not
-                entered, or left too rarely, breaks it
-    stuck       no particle rejects nearly everything
-    R-hat, ESS  ArviZ's, with the particles dealt to four chains
-    own         precision once more, of a model's own parameters, with twice the error
-
-`roughness` compares how much |∇ log p|² varies with what a Gaussian shows. It is large where the
-scale of the density changes from place to place, as in a funnel, and tells which advice to give.
-"""
-
-import functools
-import math
-import statistics
+import textwrap
 from collections.abc import Mapping
-from typing import Any, NamedTuple
-
-import numpy as np
-
-from spos.auto.result import by_groups
-from spos.report.verdict import Check
-
-MIXING, ERROR, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 0.025, 4.5, 0.05, 0.1, 1.01, 400.0
-OWN_ERROR = 2 * ERROR
-ROUGH = 2.5
-
-FUNNEL = (
-    "The scale of the density changes from place to place, as in a funnel: no single step size "
-    "fits. Reparameterise, for example with a non-centred hierarchy, or give the scale a prior "
-    "that keeps it away from zero."
-)
-MODES = (
-    "Particles stay apart: the density has separate modes or very long ridges, and how much each "
-    "weighs is not known. Break symmetries (for example by ordering), or make the prior tighter."
-)
-LONGER = "The run ended too early for this target: start it again from result.particles."
-REGION = "Part of the target is entered too rarely. " + FUNNEL
+from dataclasses import asdict, dataclass
+from typing import Any
 
 
-class Round(NamedTuple):
-    """The records of a frozen round: (n, M, d) or (n, M)."""
+@dataclass(frozen=True)
+class Check:
+    """One measured number against the most (or least) that is allowed."""
 
-    y: np.ndarray
-    log_prob: np.ndarray
-    z: np.ndarray
-    g: np.ndarray
-    acceptance: np.ndarray
-
-
-def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
-    """The cheap checks, and how many independent points the round is worth."""
-    n, count = seen.log_prob.shape
-    both = np.concatenate([seen.y, seen.log_prob[..., None]], -1)
-    folded = np.abs(both - np.median(both, (0, 1)))
-    ranks = np.concatenate([normal_scores(both), normal_scores(folded)], -1)
-    share = ranks.mean(0).var(0, ddof=1) / np.maximum(ranks.var((0, 1)), 1e-30)
-    change = ranks[n // 2 :].mean(0) - ranks[: n // 2].mean(0)
-    trend = float(np.max(_t(change)))
-
-    mean_error, sd_error = errors(seen.y)
-    error = float(max(mean_error.max(), sd_error.max()))
-
-    stein = ((seen.z - seen.z.mean((0, 1))) * seen.g).mean(0) + 1.0
-    off = np.abs(stein.mean(0))
-    surely = (off > STEIN) & (_t(stein) > 5.0)
-    stuck = float((seen.acceptance.mean(0) < STUCK).mean())
-
-    rough = roughness(seen.g)
-    names = [*names, "the log-density"] * 2
-    at = int(share.argmax())
-    funnel = rough > ROUGH
-    advice = f"{FUNNEL} Or else: {MODES}" if funnel else MODES
-    found = [
-        Check(
-            *("mixing", float(share.max()), MIXING, bool(share.max() <= MIXING)),
-            f"{share.max():.1%} of the variance of {names[at]} lies between particles "
-            f"(at most {MIXING:.0%})",
-            advice if share.max() > 2 * MIXING else LONGER,
-        ),
-        Check(
-            *("precision", error, ERROR, error <= ERROR),
-            f"Monte-Carlo error {mean_error.max():.3f} standard deviations of a mean, "
-            f"{sd_error.max():.3f} of a log standard deviation (at most {ERROR})",
-            FUNNEL if funnel else LONGER,
-        ),
-        Check(
-            *("trend", trend, TREND, trend <= TREND),
-            f"the halves of the run differ by {trend:.1f} standard errors (at most {TREND})",
-            LONGER,
-        ),
-        Check(
-            *("Stein identity", float(off.max()), STEIN, not surely.any()),
-            f"off by {off.max():.3f} (at most {STEIN}, or within 5 standard errors)",
-            REGION,
-        ),
-        Check(
-            *("stuck particles", stuck, 0.0, stuck == 0.0),
-            f"{stuck:.0%} of the particles reject more than {1 - STUCK:.0%} of their moves",
-            FUNNEL,
-        ),
-    ]
-    return found, count / max(float(share.max()), 1e-9)
+    name: str
+    value: float
+    limit: float
+    passed: bool
+    finding: str  # in words
+    advice: str = ""
 
 
-def errors(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The Monte-Carlo errors of means, in standard deviations, and of log standard deviations, of
-    records, particles and numbers."""
-    away = values - values.mean((0, 1))
-    variance = np.maximum((away**2).mean((0, 1)), 1e-300)
-    root = math.sqrt(values.shape[1])
-    mean_error = away.mean(0).std(0, ddof=1) / (root * np.sqrt(variance))
-    return mean_error, (away**2).mean(0).std(0, ddof=1) / (2.0 * root * variance)
+@dataclass(frozen=True)
+class Verdict:
+    """All checks of a run. `notes` say what else a reader should know."""
+
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    @property
+    def converged(self) -> bool:
+        return bool(self.checks) and not self.reasons
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why not to trust the run; empty if it may be trusted."""
+        failed = [f"{check.name}: {check.finding}" for check in self.checks if not check.passed]
+        return ["interrupted before the checks"] * self.interrupted + failed
+
+    def __str__(self) -> str:
+        head = "Converged." if self.converged else "NOT converged: do not trust these draws."
+        lines = [head, ""]
+        for check in self.checks:
+            lines.append(f"  {'ok  ' if check.passed else 'FAIL'} {check.name}: {check.finding}")
+            if check.advice and not check.passed:
+                lines.append(textwrap.indent(textwrap.fill(check.advice, 84), " " * 9))
+        if self.interrupted:
+            lines.append("  FAIL interrupted before the checks")
+        lines += ["", *(f"  note: {note}" for note in self.notes)] if self.notes else []
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Verdict":
+        checks = tuple(Check(**check) for check in stored["checks"])
+        return cls(checks, tuple(stored["notes"]), stored["interrupted"])
 
 
-def own_check(values: Mapping[str, np.ndarray]) -> Check:
-    """Are means and standard deviations known in the model's own words too? A log-scale with light
-    tails is a scale with heavy ones, which may have no mean at all."""
-    worst = {name: _worst(np.asarray(each)) for name, each in values.items()}
-    name = max(worst, key=lambda name: worst[name])
-    return Check(
-        *("own precision", worst[name], OWN_ERROR, worst[name] <= OWN_ERROR),
-        f"Monte-Carlo error {worst[name]:.3f} for {name} as the model has it (at most {OWN_ERROR})",
-        f"The tails of {name} are heavy: its mean or standard deviation is dominated by a few "
-        "draws, or does not exist. Use its quantiles or its logarithm, or give it a tighter prior.",
-    )
-
-
-def _worst(values: np.ndarray) -> float:
-    """The largest error of an array of any size, some numbers at a time."""
-    flat = values.reshape(*values.shape[:2], -1)
-    parts = np.array_split(flat, -(-flat.shape[-1] // 100) or 1, axis=-1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        found = [np.max(errors(part.astype(float)), initial=0.0) for part in parts]
-    return float(np.nan_to_num(max(found), nan=np.inf))
-
-
-def arviz_checks(seen: Round, names: list[str]) -> list[Check]:
-    """R-hat and the effective sample sizes, by ArviZ."""
-    stats = arviz_stats()
-    chains = np.moveaxis(by_groups(seen.y), -1, 0)
-    rhat = np.asarray(stats.rhat(chains))
-    tails = stats.ess(chains, method="tail", prob=(0.05, 0.95))
-    ess = np.stack([stats.ess(chains, method="bulk"), tails])
-    worst, low = int(np.argmax(rhat)), np.unravel_index(np.argmin(ess), ess.shape)
-    kind = ("bulk", "tail")[low[0]]
-    return [
-        Check(
-            *("R-hat", float(rhat.max()), RHAT, bool(rhat.max() <= RHAT)),
-            f"{rhat.max():.4f} for {names[worst]} (at most {RHAT})",
-            LONGER,
-        ),
-        Check(
-            *("effective sample size", float(ess.min()), ESS, bool(ess.min() >= ESS)),
-            f"{ess.min():.0f} ({kind}) for {names[int(low[1])]} (at least {ESS:.0f})",
-            LONGER,
-        ),
-    ]
-
-
-def arviz_stats() -> Any:
-    try:
-        from arviz_stats.base import array_stats
-    except ImportError as error:
-        raise ImportError(
-            "an automatic run is judged by arviz-stats: pip install 'spos[arviz]'"
-        ) from error
-    return array_stats
-
-
-def normal_scores(x: np.ndarray) -> np.ndarray:
-    """Ranks over all records and particles, mapped to a standard normal."""
-    flat = x.reshape(-1, x.shape[-1])
-    scores = np.empty(flat.shape)
-    np.put_along_axis(scores, flat.argsort(0), _normal_quantiles(len(flat))[:, None], 0)
-    return scores.reshape(x.shape)
-
-
-@functools.cache
-def _normal_quantiles(count: int) -> np.ndarray:
-    inverse = statistics.NormalDist().inv_cdf
-    return np.array([inverse((n + 0.5) / count) for n in range(count)])
-
-
-def roughness(g: np.ndarray) -> float:
-    """The standard deviation of log |g|² over that of a log χ² with as many degrees of freedom."""
-    size = g.shape[-1]
-    squares = np.log(np.maximum((g * g).sum(-1), 1e-30))
-    # the variance of log χ²_d is ψ'(d/2), and ψ'(x + 1) = ψ'(x) - 1/x²
-    odd = size % 2
-    variance = math.pi**2 / (2.0 if odd else 6.0)
-    variance -= sum(1.0 / (n / 2.0) ** 2 for n in range(1 if odd else 2, size, 2))
-    return float(squares.std() / math.sqrt(variance))
-
-
-def _t(replicates: np.ndarray) -> np.ndarray:
-    """|mean| in standard errors, over the leading axis."""
-    error = replicates.std(0, ddof=1) / math.sqrt(len(replicates))
-    return np.abs(replicates.mean(0)) / (error + 1e-12)
+NOTHING_CHECKED = Verdict(())

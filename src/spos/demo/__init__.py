@@ -19,7 +19,8 @@ from spos.demo.collapse import collapse
 from spos.demo.modes import many_modes
 from spos.demo.part import Part
 from spos.demo.regression import regression
-from spos.report import figures, html, make_writable, write_whole
+from spos.io import figures, html
+from spos.io.files import make_writable, write_whole
 from spos.result import versions
 
 TITLES: dict[Callable[[int], Part], str] = {

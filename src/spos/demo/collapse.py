@@ -9,10 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from spos import progress
 from spos.demo.part import Figure, Part, titled
-from spos.report import figures, html
-from spos.report.figures import COLOURS, FAINT, TRUTH
+from spos.io import figures, html, progress
+from spos.io.figures import COLOURS, FAINT, TRUTH
 
 DIMENSIONS = (2, 5, 20, 50, 100)
 CLOUD, COLLAPSE_STEPS = 50, 2500

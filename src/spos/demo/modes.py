@@ -6,8 +6,8 @@ import numpy as np
 
 import spos
 from spos.demo.part import Figure, Part, sample, titled
-from spos.report import figures, html
-from spos.report.figures import COLOURS, FAINT, TRUTH
+from spos.io import figures, html
+from spos.io.figures import COLOURS, FAINT, TRUTH
 from spos.targets import toys
 
 MODE_PARTICLES, MODE_STEPS, MODE_STEP_SIZE = 100, 5000, 0.01

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import spos
-from spos.report import figures, html
+from spos.io import figures, html
 from spos.result import Result
 
 

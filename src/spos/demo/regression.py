@@ -11,8 +11,8 @@ import numpy as np
 
 import spos
 from spos.demo.part import Figure, Part, sample, titled
-from spos.report import figures, html
-from spos.report.figures import COLOURS, FAINT, TRUTH
+from spos.io import figures, html
+from spos.io.figures import COLOURS, FAINT, TRUTH
 from spos.targets import analytic
 
 REGRESSION_PARTICLES, REGRESSION_STEPS, REGRESSION_STEP_SIZE = 50, 4000, 2e-4

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from spos import checks
-from spos.report import figures
+from spos.io import figures
 
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 SAID = (0.5, 0.9, 0.95)  # in words, if among the levels

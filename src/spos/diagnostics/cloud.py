@@ -9,9 +9,9 @@ import numpy as np
 
 from spos import checks
 from spos.interaction import pairwise
-from spos.kernels import Kernel
+from spos.interaction.kernels import Kernel
 from spos.names import parameters
-from spos.score import as_target, check_target
+from spos.targets.target import as_target, check_target
 from spos.types import Particles
 
 

@@ -37,10 +37,10 @@ import numpy as np
 
 from spos import checks
 from spos.diagnostics import cloud
-from spos.dynamics import standard_normal
+from spos.dynamics.step import standard_normal
 from spos.names import parameters
 from spos.result import Summary
-from spos.score import as_target
+from spos.targets.target import as_target
 from spos.types import Particles, PyTree, Target
 
 ACCEPTANCE = 0.7

@@ -22,11 +22,11 @@ import numpy as np
 
 from spos import checks
 from spos.diagnostics.errors import Truth, as_truth, vectors
-from spos.kernels import Kernel
+from spos.interaction.kernels import Kernel
+from spos.io import figures
+from spos.io.progress import Progress, wanted
 from spos.loop import advance
-from spos.progress import Progress, wanted
-from spos.report import figures
-from spos.score import as_target
+from spos.targets.target import as_target
 from spos.types import Particles, Sampler
 
 RECORDS = 64  # clouds kept of a run, at equal distances

@@ -18,7 +18,7 @@ import numpy as np
 
 from spos.diagnostics.stein import ksd
 from spos.diagnostics.transport import sliced_wasserstein
-from spos.kernels import Kernel
+from spos.interaction.kernels import Kernel
 from spos.types import Particles, Target
 
 

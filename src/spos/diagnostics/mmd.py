@@ -28,7 +28,7 @@ from spos import checks
 from spos.diagnostics import cloud
 from spos.diagnostics.stein import STATISTICS
 from spos.interaction import pairwise
-from spos.kernels import Kernel, rbf
+from spos.interaction.kernels import Kernel, rbf
 from spos.types import Particles
 
 

@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from spos.cloud import expected_particle_distance
 from spos.diagnostics import cloud
-from spos.geometry import expected_particle_distance
 from spos.interaction import pairwise
-from spos.kernels import Kernel, rbf
+from spos.interaction.kernels import Kernel, rbf
 from spos.types import Particles
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)

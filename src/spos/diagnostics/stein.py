@@ -6,7 +6,7 @@ With the score s of the target and a kernel k,
     u(x, y) = s(x)ᵀs(y) k + s(x)ᵀ∇_y k + s(y)ᵀ∇_x k + tr ∇_x∇_y k.
 
 If x follows the target, E_x u(x, y) = 0 for every y. For a radial kernel with g = -2 ∂k/∂sq (the
-product of `k` and `slope` in `spos.kernels`),
+product of `k` and `slope` in `spos.interaction.kernels`),
 
     u = k s(x)ᵀs(y) + g [d + (s(x) - s(y))ᵀ(x - y)] + 2 sq ∂g/∂sq.
 
@@ -33,7 +33,7 @@ import jax.numpy as jnp
 from spos import checks
 from spos.diagnostics import cloud
 from spos.interaction import pairwise
-from spos.kernels import Kernel, imq
+from spos.interaction.kernels import Kernel, imq
 from spos.types import Particles
 
 STATISTICS = ("v", "u")

@@ -23,8 +23,8 @@ from spos.algorithms.sghmc import sghmc
 from spos.algorithms.sgld import sgld
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
-from spos.dynamics import rmsprop
-from spos.kernels import rbf
+from spos.dynamics.step import rmsprop
+from spos.interaction.kernels import rbf
 from spos.types import Sampler, Target
 
 SCALED = rmsprop(0.9)

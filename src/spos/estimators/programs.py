@@ -16,8 +16,8 @@ import optax
 
 from spos.estimators.methods import Setting, method_called
 from spos.estimators.rows import with_room
-from spos.layers import relu_network
 from spos.targets import bnn, likelihoods, priors
+from spos.targets.layers import relu_network
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles, Sampler
 

@@ -1,4 +1,4 @@
-"""A fitted estimator as one file of plain arrays and JSON (`spos.archive`): nothing is pickled.
+"""A fitted estimator as one file of plain arrays and JSON (`spos.io.archive`): nothing is pickled.
 
 The file names its estimator, and only that class reads it. What is read is checked against the
 network that its settings describe.
@@ -10,9 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from spos import archive
 from spos.estimators.programs import Form, particle_form
 from spos.estimators.rows import Scaling
+from spos.io import archive
 from spos.result import versions
 from spos.types import Particles
 

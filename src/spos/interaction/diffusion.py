@@ -32,6 +32,7 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.interaction import pairwise
+from spos.interaction.kernels import Kernel
 from spos.interaction.pairwise import (
     Cloud,
     Interaction,
@@ -42,7 +43,6 @@ from spos.interaction.pairwise import (
     prepare,
 )
 from spos.interaction.stein_direction import stein_of
-from spos.kernels import Kernel
 from spos.types import Particles, State
 
 Diffusion = Literal["blob", "gfsd", "gfsf"]

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from spos import bandwidth as bandwidths
-from spos.geometry import mean
-from spos.kernels import Kernel
+from spos.cloud import mean
+from spos.interaction import bandwidth as bandwidths
+from spos.interaction.kernels import Kernel
 from spos.types import Particles, State
 
 DENSE_PARTICLES = 4096

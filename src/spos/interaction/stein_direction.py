@@ -1,7 +1,7 @@
 """The Stein direction.
 
     stein_i = (1/M) Σ_j [ k_ij s_j + ∇_j k_ij ]
-            = (1/M) Σ_j k_ij [ s_j + slope_ij (θ_i - θ_j) ]        (slope: see `spos.kernels`)
+            = (1/M) Σ_j k_ij [ s_j + slope_ij (θ_i - θ_j) ]        (slope: see `kernels.py`)
 
 Everything is a matrix product. With one slope c for all pairs, the sums merge into a single one,
 
@@ -16,7 +16,8 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.geometry import NARROW
+from spos.cloud import NARROW
+from spos.interaction.kernels import Kernel
 from spos.interaction.pairwise import (
     Cloud,
     Interaction,
@@ -27,8 +28,7 @@ from spos.interaction.pairwise import (
     prepare,
     squared_distances,
 )
-from spos.kernels import Kernel
-from spos.shuffle import distinct
+from spos.targets.shuffle import distinct
 from spos.types import Particles, State
 
 

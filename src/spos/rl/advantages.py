@@ -20,9 +20,9 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.layers import tanh_network
 from spos.rl.policies import HIDDEN
 from spos.rl.trajectories import Trajectories
+from spos.targets.layers import tanh_network
 from spos.types import PyTree
 
 RIDGE = 1e-5  # of the mean square of a feature

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.envs import Discrete, Environment
+from spos.rl.envs import Discrete, Environment
 from spos.rl.policies import Policy
 from spos.rl.trajectories import Trajectories
 from spos.types import Particles, PyTree

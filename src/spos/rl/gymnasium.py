@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from spos import checks
-from spos.envs.environment import Continuous, Discrete
+from spos.rl.envs.environment import Continuous, Discrete
 from spos.rl.trajectories import Trajectories
 
 # (observations (num, o), step) -> actions (num,) of integers or (num, size) of numbers

@@ -26,8 +26,8 @@ import jax.numpy as jnp
 
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
-from spos.dynamics import adam, build_sampler, langevin
-from spos.schedules import as_schedule
+from spos.dynamics.schedules import as_schedule
+from spos.dynamics.step import adam, build_sampler, langevin
 from spos.types import Particles, Sampler, State, Target
 
 

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.envs import Continuous, Discrete
-from spos.layers import Network, tanh_network
-from spos.noise import normal_matrix
+from spos.dynamics.noise import normal_matrix
+from spos.rl.envs import Continuous, Discrete
+from spos.targets.layers import Network, tanh_network
 from spos.types import Particles, PyTree
 
 HIDDEN = (25, 10)

@@ -17,12 +17,12 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
-from spos import checks, envs
-from spos.envs import Discrete, Environment
+from spos import checks
+from spos.io.progress import Progress, wanted
 from spos.loop import Callback, NonFiniteError, draw, run_key, sample
-from spos.progress import Progress, wanted
 from spos.result import versions
-from spos.rl import advantages, coverage, policies
+from spos.rl import advantages, coverage, envs, policies
+from spos.rl.envs import Discrete, Environment
 from spos.rl.episodes import act_all, blank, play, play_outside
 from spos.rl.methods import METHODS
 from spos.rl.policies import HIDDEN, Network, Policy
@@ -241,7 +241,7 @@ def train(
     """Train policies on a task.
 
     Args:
-        environment: a name from `spos.envs.ENVIRONMENTS`, an `Environment`, or
+        environment: a name from `spos.rl.envs.ENVIRONMENTS`, an `Environment`, or
             `spos.rl.gymnasium(...)`.
         method: "spos", "svpg" or "independent".
         estimator: of the policy gradient, "a2c" or "reinforce".

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos import archive
-from spos.envs import Continuous, Discrete
+from spos.io import archive
 from spos.rl import policies
+from spos.rl.envs import Continuous, Discrete
 from spos.rl.policies import Network, Policy
 from spos.types import Particles
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from spos import archive, checks
+from spos import checks
+from spos.io import archive
 from spos.targets.posterior import Drawn, Posterior, as_particles, must_be_posterior
 from spos.targets.reduced import Method, ReducedPosterior, corrected, full_score
 from spos.types import Particles, PyTree

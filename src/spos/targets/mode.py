@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import optax
 
 from spos import checks
-from spos.geometry import norm
+from spos.cloud import norm
 from spos.targets.posterior import Posterior, all_rows, as_particles, must_be_posterior
 from spos.types import PyTree
 

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.schedules import BatchSchedule
+from spos.targets.batches import BatchSchedule
 from spos.targets.likelihoods import Likelihood
 from spos.targets.posterior import Posterior, posterior
 from spos.targets.priors import Prior, hierarchical

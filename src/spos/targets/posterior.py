@@ -7,7 +7,7 @@ example is as likely as any other to be in the batch, so that the score is unbia
 replacement or without.
 
 **Without replacement** needs B distinct rows at a cost that does not grow with N: see
-`spos.shuffle`.
+`spos.targets.shuffle`.
 
 **A growing batch** (`spos.schedules.growing_batch`) has the memory of its maximum from the start:
 rows beyond the present size are weighted 0, so that nothing is compiled anew.
@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.schedules import BatchSchedule
-from spos.score import score_particles
-from spos.shuffle import distinct
+from spos.targets.batches import BatchSchedule
+from spos.targets.shuffle import distinct
+from spos.targets.target import score_particles
 from spos.types import Batch, Particles, PyTree
 
 

@@ -36,7 +36,7 @@ import numpy as np
 
 from spos import checks
 from spos.algorithms.spos import spos
-from spos.kernels import Kernel, rbf
+from spos.interaction.kernels import Kernel, rbf
 from spos.loop import run
 from spos.types import Particles
 

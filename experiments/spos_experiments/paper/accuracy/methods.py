@@ -1,0 +1,189 @@
+"""The methods that are compared, none of them tuned to a model.
+
+    spos, spos10     automatic SPOS with β = 1 and 10
+    sgld             the same recipe without the kernel
+    svgd             our SVGD with `spos.ensemble()`, a fixed step and a fixed number of steps, from
+                     where automatic SPOS ended: a fixed step overshoots in a cloud that is wide
+    blackjax         BlackJAX's SVGD: median bandwidth, Adam with the same number of steps
+    nuts             NumPyro's NUTS with its defaults, several chains at once
+
+All others start uniformly between -2 and 2 in every unconstrained direction. A method is built once
+for a model, and then run with several seeds: only the first run compiles. One that begins where
+another ended takes up what is kept of that run, whose cost counts as its own.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import spos
+from spos.io import archive
+from spos_experiments.paper.accuracy import models
+from spos_experiments.paper.accuracy.reference import AGREE, Nuts, columns, judged
+
+
+class Sampled(NamedTuple):
+    """One run: constrained draws as a matrix, what they cost, and what the method says of them."""
+
+    values: np.ndarray
+    evaluations: int  # of the gradient
+    converged: bool | None = None  # None where a method does not say
+    reason: str = ""
+    particles: Any = None  # unconstrained, at the end, where another method begins with them
+
+
+class Outcome(NamedTuple):
+    """All runs of a method on a model, moments and particles with a leading axis of repeats."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    seconds: np.ndarray
+    evaluations: list[int]
+    converged: list[bool | None]
+    reasons: list[str]
+    particles: Any = None
+
+
+Build = Callable[[str, Any], Callable[[int, Any], Sampled]]  # (seed, particles to begin with)
+
+
+def kept(store: Path, name: str, method: str, settings: Any, seed: int) -> Outcome:
+    """The outcome in a file of that folder, which is made if it is not there."""
+    place = store / f"{name}-{method}-seed{seed}.npz"
+    if not place.exists():
+        before = None
+        if method in BEGINS:
+            before = kept(store, name, BEGINS[method], settings, seed)
+        made = measure(name, method, settings, seed, before)._asdict()
+        arrays = {key: made.pop(key) for key in ("mean", "sd", "seconds")}
+        particles, made["particles"] = archive.pack(made["particles"], "particles")
+        archive.write(place, arrays | particles, made)
+    arrays, meta = archive.read(place)
+    fields: dict[str, Any] = {key: arrays[key] for key in ("mean", "sd", "seconds")} | meta
+    return Outcome(**fields | {"particles": archive.unpack(arrays, meta["particles"])})
+
+
+def measure(
+    name: str, method: str, settings: Any, seed: int, before: Outcome | None = None
+) -> Outcome:
+    """`before` is the outcome of the method that this one begins with."""
+    run, runs, seconds = METHODS[method](name, settings), [], []
+    for n in range(settings.repeats):
+        start = None if before is None else jax.tree.map(lambda x, n=n: x[n], before.particles)
+        began = time.perf_counter()
+        runs.append(run(seed + 1000 * n, start))
+        seconds.append(time.perf_counter() - began)
+    paid = [0] * settings.repeats if before is None else before.evaluations
+    return Outcome(
+        mean=np.stack([each.values.mean(0) for each in runs]),
+        sd=np.stack([each.values.std(0) for each in runs]),
+        seconds=np.asarray(seconds) + (0.0 if before is None else before.seconds),
+        evaluations=[each.evaluations + more for each, more in zip(runs, paid, strict=True)],
+        converged=[each.converged for each in runs],
+        reasons=[each.reason for each in runs],
+        particles=jax.tree.map(lambda *each: np.stack(each), *[each.particles for each in runs]),
+    )
+
+
+def automatic(beta: float) -> Build:
+    def build(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
+        model = spos.from_numpyro(models.build(name))
+        sampler = spos.spos(model.target, beta=beta) if beta else spos.sgld(model.target)
+
+        def run(seed: int, _: Any) -> Sampled:
+            start = model.start(jax.random.key(seed), settings.particles)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", spos.ConvergenceWarning)  # the verdict is kept
+                found: Any = spos.sample(sampler, start, seed=seed, progress=False)
+            values = constrained(model, found.draws, settings.most_draws)
+            return Sampled(
+                *(values, int(found.evaluations), bool(found.converged)),
+                *("; ".join(found.verdict.reasons), found.particles),
+            )
+
+        return run
+
+    return build
+
+
+def svgd(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
+    model = spos.from_numpyro(models.build(name))
+    sampler = spos.svgd(model.target, settings.svgd_step, preconditioner=spos.ensemble())
+
+    def run(seed: int, start: Any) -> Sampled:
+        try:
+            found = spos.sample(sampler, start, settings.svgd_steps, seed=seed, progress=False)
+            particles, reason = found.particles, ""
+        except spos.NonFiniteError as error:
+            particles, reason = jax.tree.map(lambda leaf: leaf * np.nan, start), str(error)
+        values = constrained(model, particles, settings.most_draws)
+        return Sampled(values, settings.svgd_steps * settings.particles, None, reason)
+
+    return run
+
+
+def blackjax(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
+    try:
+        import blackjax as library
+    except ImportError as error:
+        raise ImportError("this needs BlackJAX: pip install 'spos[bench]'") from error
+    model = spos.from_numpyro(models.build(name))
+    score = jax.grad(model.target.log_prob)
+    algorithm = library.svgd(score, optax.adam(settings.adam_step))
+
+    @jax.jit
+    def all_steps(start: Any) -> Any:
+        state = algorithm.init(start, {"length_scale": jnp.ones(())})
+        state = jax.lax.fori_loop(0, settings.svgd_steps, lambda _, s: algorithm.step(s), state)
+        return state.particles
+
+    def run(seed: int, _: Any) -> Sampled:
+        particles = all_steps(model.start(jax.random.key(seed), settings.particles))
+        values = constrained(model, particles, settings.most_draws)
+        return Sampled(values, settings.svgd_steps * settings.particles)
+
+    return run
+
+
+def reference_method(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
+    """NUTS; it has converged if r_hat is at most 1.01 and nothing diverged."""
+    model = spos.from_numpyro(models.build(name))
+    nuts, warmup = Nuts(model, settings.nuts_chains, settings.nuts_warmup), settings.nuts_warmup
+    steps = warmup + settings.nuts_draws
+    program = jax.jit(jax.vmap(lambda key, theta: nuts.go(nuts.begin(key, theta), steps)[1]))
+
+    def run(seed: int, _: Any) -> Sampled:
+        path = program(*nuts.start(seed))
+        drawn = jax.tree.map(lambda leaf: leaf[:, warmup:], path.z)
+        _, values = columns(nuts.constrained(drawn))
+        _, r_hat = judged(values.reshape(settings.nuts_chains, -1, values.shape[1]))
+        divergences = int(path.diverging[:, warmup:].sum())
+        reason = f"r_hat {r_hat:.3f}, {divergences} divergences"
+        said = r_hat <= AGREE and divergences == 0
+        return Sampled(values, int(path.leapfrogs.sum()), said, reason)
+
+    return run
+
+
+def constrained(model: Any, draws: Any, most: int) -> np.ndarray:
+    count = len(jax.tree.leaves(draws)[0])
+    rows = np.random.default_rng(0).choice(count, min(count, most), replace=False)
+    return columns(model.constrain({name: jnp.asarray(x)[rows] for name, x in draws.items()}))[1]
+
+
+METHODS: dict[str, Build] = {
+    "spos": automatic(1.0),
+    "spos10": automatic(10.0),
+    "sgld": automatic(0.0),
+    "svgd": svgd,
+    "blackjax": blackjax,
+    "nuts": reference_method,
+}
+BEGINS = {"svgd": "spos"}  # where another method ended

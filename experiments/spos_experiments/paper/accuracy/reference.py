@@ -1,0 +1,169 @@
+"""What is right: exact draws where a model has no data, a long NUTS run where it has.
+
+NUTS is NumPyro's, in double precision for a reference, with several chains at once. A reference
+goes on until its smallest effective sample size is `PLENTY` and its chains agree, or its draws are
+used up. It is weak where that size stays below `ENOUGH`, or where its chains disagree; then it is
+made once more, `LONGER` in all. Errors against one that is weak still are partly its own.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from spos.adapters import Model, from_numpyro
+from spos.io import archive
+from spos_experiments.paper.accuracy import models
+
+ENOUGH, PLENTY, AGREE = 1000.0, 4000.0, 1.01  # effective draws, and r_hat
+LONGER = 5  # times as many draws, to warm up and to keep
+CANDIDATES = 25  # starts for a chain
+DENSE = 60  # parameters up to which a reference adapts a full mass matrix
+
+
+class Reference(NamedTuple):
+    """Moments of all constrained parameters."""
+
+    names: list[str]
+    mean: np.ndarray
+    sd: np.ndarray
+    exact: bool
+    ess: float
+    r_hat: float
+    divergences: int
+    leapfrogs: int
+
+    @property
+    def weak(self) -> bool:
+        return not self.exact and (self.ess < ENOUGH or not self.r_hat <= AGREE)
+
+
+def kept(place: Path, name: str, settings: Any) -> Reference:
+    """The reference in that file, which is made if it is not there."""
+    if not place.exists():
+        made = make(name, settings)._asdict()
+        arrays = {key: made.pop(key) for key in ("mean", "sd")}
+        archive.write(place, arrays, made)
+    arrays, meta = archive.read(place)
+    fields: dict[str, Any] = {**arrays, **meta}
+    return Reference(**fields)
+
+
+def make(name: str, settings: Any) -> Reference:
+    from numpyro import handlers
+    from numpyro.infer import Predictive
+
+    model = models.build(name)
+    key = jax.random.key(0)
+    trace = handlers.trace(handlers.seed(model, key)).get_trace()
+    if not any(site.get("is_observed") for site in trace.values()):
+        with jax.enable_x64(True):
+            drawn = Predictive(model, num_samples=settings.exact_draws)(key)
+        names, values = columns(drawn)
+        count = float(len(values))
+        return Reference(names, values.mean(0), values.std(0), True, count, 1.0, 0, 0)
+    size = sum(site["value"].size for site in trace.values() if not site.get("is_observed"))
+    for times in (1, LONGER):
+        draws = times * settings.reference_draws
+        with jax.enable_x64(True):
+            chains = Nuts(
+                *(from_numpyro(model), settings.nuts_chains, draws),
+                target_accept_prob=0.95,
+                dense_mass=size <= DENSE,
+            )
+            found = _long_run(chains, draws, settings.reference_parts)
+        if not found.weak:
+            break
+    return found
+
+
+def _long_run(nuts: "Nuts", draws: int, parts: int) -> Reference:
+    """So many draws of every chain to warm up, and then as many again at most `parts` times."""
+    go_on = jax.jit(jax.vmap(lambda state: nuts.go(state, draws)))
+    state, path = go_on(jax.jit(jax.vmap(nuts.begin))(*nuts.start(0)))
+    leapfrogs, divergences = int(path.leapfrogs.sum()), 0
+    kept: list[np.ndarray] = []
+    for _ in range(parts):
+        state, path = go_on(state)
+        leapfrogs += int(path.leapfrogs.sum())
+        divergences += int(path.diverging.sum())
+        names, values = columns(nuts.constrained(path.z))
+        kept.append(values.reshape(nuts.chains, draws, -1))
+        chains = np.concatenate(kept, axis=1)
+        ess, r_hat = judged(chains)
+        if ess >= PLENTY and r_hat <= AGREE:
+            break
+    mean, sd = chains.mean((0, 1)), chains.std((0, 1))
+    return Reference(names, mean, sd, False, ess, r_hat, divergences, leapfrogs)
+
+
+class Trace(NamedTuple):
+    """What chains leave behind."""
+
+    z: Any
+    leapfrogs: jax.Array
+    diverging: jax.Array
+
+
+class Nuts:
+    """Several chains at once, from where the other methods start too. `begin` and `go` are pure and
+    of one chain, to be compiled, since NumPyro's own loop compiles parts of itself in every call.
+    """
+
+    def __init__(self, model: Model, chains: int, warmup: int, **options: Any) -> None:
+        from numpyro.infer import NUTS
+
+        self.model, self.chains, self.warmup = model, chains, warmup
+        self.finite = jax.jit(lambda some: _finite(model.target.score(some)))
+        self.kernel = NUTS(potential_fn=lambda z: -model.target.log_prob(z), **options)
+
+    def begin(self, key: jax.Array, theta: Any) -> Any:
+        return self.kernel.init(key, self.warmup, theta, (), {})
+
+    def go(self, state: Any, steps: int) -> tuple[Any, Trace]:
+        def step(state: Any, _: None) -> Any:
+            state = self.kernel.sample(state, (), {})
+            return state, Trace(state.z, state.num_steps, state.diverging)
+
+        return jax.lax.scan(step, state, length=steps)
+
+    def start(self, seed: int) -> tuple[jax.Array, Any]:
+        """Keys, and the first particles of a cloud that have a finite score."""
+        cloud = self.model.start(jax.random.key(seed), CANDIDATES * self.chains)
+        rows = np.flatnonzero(np.asarray(self.finite(cloud)))[: self.chains]
+        keys = jax.random.split(jax.random.PRNGKey(seed), self.chains)
+        return keys, jax.tree.map(lambda leaf: leaf[rows], cloud)
+
+    def constrained(self, z: Any) -> dict[str, Any]:
+        """Draws of the model's own parameters, chain after chain."""
+        return self.model.constrain(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), z))
+
+
+def _finite(scores: Any) -> jax.Array:
+    leaves = [leaf.reshape(len(leaf), -1) for leaf in jax.tree.leaves(scores)]
+    return jnp.isfinite(jnp.concatenate(leaves, axis=1)).all(axis=1)
+
+
+def columns(draws: Mapping[str, Any]) -> tuple[list[str], np.ndarray]:
+    """One name and one column for every number of a draw."""
+    names, parts = [], []
+    for name in sorted(draws):
+        value = np.asarray(draws[name], np.float64)
+        places = list(np.ndindex(value.shape[1:]))
+        names += [f"{name}{list(place)}" if place else name for place in places]
+        parts.append(value.reshape(len(value), -1))
+    return names, np.concatenate(parts, axis=1)
+
+
+def judged(chains: np.ndarray) -> tuple[float, float]:
+    """The worst effective sample size and r_hat of (chains, draws, parameters)."""
+    try:
+        from arviz_stats.base import array_stats
+    except ImportError as error:
+        raise ImportError("references need ArviZ: pip install 'spos[arviz]'") from error
+    axes = {"chain_axis": 0, "draw_axis": 1}
+    ess, r_hat = array_stats.ess(chains, **axes), array_stats.rhat(chains, **axes)
+    return float(np.min(ess)), float(np.max(r_hat))

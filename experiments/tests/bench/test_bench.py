@@ -1,0 +1,106 @@
+"""The benchmark measures what it says and writes what it promises."""
+
+import json
+import math
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos.cli import main
+from spos.rl.envs import cart_pole
+from spos_experiments.bench import BENCHMARKS, control, measure, peers, tables
+from spos_experiments.bench.cases import CASES, steps_of
+from spos_experiments.bench.command import scaling_figure
+
+
+def test_times_are_of_one_step():
+    times = measure.best_times(
+        {"long": lambda n: time.sleep(0.004 * n), "short": lambda n: time.sleep(0.001 * n)},
+        rounds=2,
+        seconds=0.02,
+    )
+    assert 3 < times["long"] / times["short"] < 5
+    assert 0.0009 < times["short"] < 0.002
+
+
+def test_a_compiled_loop_does_as_many_steps_as_asked():
+    work = measure.repeated(lambda x: x + 1, jnp.zeros(()))
+    assert work(7) == 7
+
+
+@pytest.mark.parametrize("name", ["numpy", "blackjax"])
+def test_a_peer_takes_the_step_that_we_take(name):
+    """The numpy reference counts the diagonal in its median, as the classic code does."""
+    start = jax.random.normal(jax.random.key(0), (60, 3))
+    try:
+        theirs = peers.PEERS[name](start)(2)
+    except peers.Skip as reason:
+        pytest.skip(str(reason))
+    theirs = np.asarray(getattr(theirs, "particles", theirs))
+    ours = steps_of(spos.svgd(peers.standard_normal, peers.STEP_SIZE), start)(2)[0].particles
+    moved = np.linalg.norm(theirs - start)
+    assert np.linalg.norm(theirs - ours) < 0.1 * moved
+
+
+@pytest.mark.parametrize("numbers", [np, math], ids=["numpy", "math"])
+def test_the_swing_up_of_gymnasium_moves_as_ours_does(numbers):
+    pytest.importorskip("gymnasium")
+    theirs = control.swing_up(numbers)()
+    theirs.reset(seed=1)
+    ours = cart_pole.State(*map(jnp.float32, theirs.state))
+    assert abs(theirs.state[1] - math.pi) <= 1.0
+    for n in range(5):
+        force = 0.9 * (-1) ** n
+        seen, reward, ended, _, _ = theirs.step(np.asarray([force]))
+        ours, expected, over = cart_pole.swing_up(ours, jnp.asarray([force]))
+        np.testing.assert_allclose(seen, cart_pole.observe(ours), rtol=1e-4, atol=1e-5)
+        assert reward == pytest.approx(float(expected), abs=1e-4)
+        assert ended == bool(over)
+    theirs.state = (2.999, 0.0, 5.0, 0.0)
+    assert theirs.step(np.asarray([0.0]))[1:3] == (-100.0, True)
+
+
+def test_every_case_has_its_function():
+    assert tuple(CASES) == BENCHMARKS
+
+
+def test_the_command_writes_the_promised_file(tmp_path, capsys):
+    for case in ("limits", "noise"):
+        assert main(["bench", "--quick", "--only", case, "--out", str(tmp_path)]) == 0
+    content = json.loads((tmp_path / "bench.json").read_text())
+    assert {"machine", "limits", "noise"} <= set(content)
+    [row] = content["limits"]
+    assert row["ratio"] == pytest.approx(row["step_ms"] / sum(row["parts_ms"].values()))
+    assert "500x50" in capsys.readouterr().out
+
+
+def test_an_unknown_case_lists_the_known_ones(capsys):
+    assert main(["bench", "--only", "nothing"]) == 2
+    assert "limits" in capsys.readouterr().err
+
+
+def test_the_figure_names_everyone():
+    rows = [{"M": m, "ms": m * k, "who": w} for w, k in (("ours", 1), ("x", 9)) for m in (10, 100)]
+    texts = {text.get_text() for text in scaling_figure(rows).axes[0].texts}
+    assert texts == {"ours", "x"}
+
+
+HERE = Path(__file__).parents[3]
+
+
+def test_the_pages_say_what_the_file_says():
+    content = json.loads((HERE / "experiments" / "benchmarks" / "bench.json").read_text())
+    assert (HERE / "experiments" / "benchmarks" / "README.md").read_text() == tables.page(content)
+    assert tables.peer_table(content["rows"]) in (HERE / "README.md").read_text()
+
+
+def test_the_committed_numbers_are_of_a_full_run_with_every_list():
+    content = json.loads((HERE / "experiments" / "benchmarks" / "bench.json").read_text())
+    assert not content["machine"]["quick"]
+    assert all(content[name] for name in BENCHMARKS)
+    assert {row["peer"] for row in content["rows"]} == set(peers.PEERS)

@@ -1,0 +1,260 @@
+"""The accuracy experiment: its models, errors, verdicts and calibration."""
+
+import dataclasses
+import functools
+import importlib
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos.cli import main
+from spos_experiments.frame import experiment, record
+from spos_experiments.frame.record import HOLDS, NOT_SEEN
+from spos_experiments.paper import accuracy
+from spos_experiments.paper.accuracy import calibration, methods, models, reference
+from spos_experiments.paper.accuracy.findings import Found, accuracy_table, findings, row
+from spos_experiments.paper.accuracy.methods import Outcome, Sampled
+from spos_experiments.paper.accuracy.reference import Reference
+
+SIMULATIONS = 500
+
+
+def outcome(mean, sd, converged, seconds=1.0):
+    mean, sd = np.atleast_2d(mean), np.atleast_2d(sd)
+    runs = len(mean)
+    words = [converged] * runs
+    return Outcome(mean, sd, np.full(runs, seconds), [100] * runs, words, [""] * runs)
+
+
+TRUTH = Reference(["a", "b"], np.array([1.0, 2.0]), np.array([1.0, 4.0]), True, 1e5, 1.0, 0, 0)
+RIGHT, SHIFTED = np.array([1.05, 2.1]), np.array([1.0, 3.0])
+
+
+def test_every_model_has_its_function():
+    assert len(models.MODELS) - len(models.TRAPS) >= 20
+    for name, room in models.MODELS.items():
+        assert callable(
+            getattr(importlib.import_module(f"spos_experiments.paper.accuracy.models.{room}"), name)
+        )
+
+
+@pytest.mark.parametrize("name", ["raw_quadratic", "radon", "growth"])
+def test_a_model_is_a_density_with_the_same_data_each_time(name):
+    values = []
+    for _ in range(2):
+        model = spos.from_numpyro(models.build(name))
+        theta = {site: jnp.full(shape, 0.3) for site, shape in model.shapes.items()}
+        values.append(float(model.target.log_prob(theta)))
+    assert np.isfinite(values[0])
+    assert values[0] == values[1]
+
+
+def test_errors_are_in_units_of_the_truth():
+    found = row("m", "spos", TRUTH, outcome(SHIFTED, [1.0, 2.0], True))
+    assert found["worst_mean"] == 0.25
+    assert found["worst_sd"] == pytest.approx(np.log(2))
+    assert found["mean_mean"] == 0.125
+    assert found["right"] == [False]
+    assert row("m", "spos", TRUTH, outcome(RIGHT, [1.05, 4.0], True))["right"] == [True]
+    assert row("m", "spos", TRUTH, outcome(RIGHT, [1.15, 4.0], True))["right"] == [False]
+    broken = row("m", "svgd", TRUTH, outcome([np.nan, 1.0], [1.0, 4.0], None))
+    assert broken["worst_mean"] == np.inf
+
+
+def first_claim(wrong):
+    """The verdict with nine right models and one that is `wrong`."""
+    names = [f"m{n}" for n in range(10)]
+    runs = {(name, "spos"): outcome(RIGHT, TRUTH.sd, True) for name in names[1:]}
+    runs["m0", "spos"] = wrong
+    found = Found(dict.fromkeys(names, TRUTH), runs, {})
+    return findings(accuracy.Settings(models=tuple(names)), found).claims[0]
+
+
+def test_a_wrong_answer_may_be_given_once_if_it_is_not_called_converged():
+    warned, silent = (outcome(SHIFTED, TRUTH.sd, said) for said in (False, True))
+    assert first_claim(warned).verdict == HOLDS
+    assert first_claim(silent).verdict == NOT_SEEN
+    assert "Not right: m0; of these it calls converged: m0" in first_claim(silent).measured
+    names = ("m0", "m1")
+    both = Found(dict.fromkeys(names, TRUTH), {(name, "spos"): warned for name in names}, {})
+    assert findings(accuracy.Settings(models=names), both).claims[0].verdict == NOT_SEEN
+
+
+@pytest.mark.parametrize(
+    ("mean", "said", "verdict"),
+    [(RIGHT, True, HOLDS), (SHIFTED, False, HOLDS), (SHIFTED, True, NOT_SEEN)],
+)
+def test_a_trap_is_a_wrong_answer_that_is_called_converged(mean, said, verdict):
+    runs = {("funnel", "spos"): outcome(mean, TRUTH.sd, said)}
+    found = findings(accuracy.Settings(models=("funnel",)), Found({"funnel": TRUTH}, runs, {}))
+    assert [claim.verdict for claim in found.claims] == [verdict]
+
+
+def test_time_and_kernel_are_judged_in_pairs():
+    names = ("m0", "m1", "m2")
+    runs = {}
+    for n, name in enumerate(names):
+        runs[name, "spos"] = outcome(RIGHT, TRUTH.sd * 1.01, True, seconds=2.0 + n)
+        runs[name, "sgld"] = outcome(RIGHT + 0.04 + n / 100, TRUTH.sd * 1.02, True)
+        runs[name, "nuts"] = outcome(RIGHT, TRUTH.sd, True, seconds=1.0)
+    found = findings(accuracy.Settings(models=names), Found(dict.fromkeys(names, TRUTH), runs, {}))
+    claims = {claim.claim: claim.verdict for claim in found.claims}
+    (kernel,) = [v for c, v in claims.items() if "kernel" in c]
+    assert kernel == "holds only when judged by errors of means; or errors of sds"
+    assert [v for c, v in claims.items() if "three times" in c] == [
+        "holds only when run on m0; or m1"
+    ] * 2
+
+
+def test_nuts_and_exact_references():
+    tiny = accuracy.Settings(
+        nuts_chains=2, reference_draws=10, reference_parts=2, exact_draws=20_000
+    )
+    made = reference.make("autoregression", tiny)  # weak, and so made again, five times as long
+    assert made.leapfrogs >= 2 * 150  # two chains warmed up, and both parts used
+    assert made.names == ["level", "memory", "noise"]
+    assert made.weak
+    np.testing.assert_allclose(made.mean, [0.5, 0.8, 0.4], atol=0.3)
+    exact = reference.make("far_modes", tiny)
+    np.testing.assert_allclose(exact.mean, -3.2, atol=0.15)
+    np.testing.assert_allclose(exact.sd, np.sqrt(1 + 64 * 0.84), rtol=0.02)
+    assert not exact.weak
+
+
+def conjugate_draws(rng, totals, width=1.0, count=100):
+    """Exact posteriors of the normal model, too narrow where `width` is below one."""
+    return totals[:, None] / 6 + width / np.sqrt(6) * rng.normal(size=(len(totals), count))
+
+
+def test_ranks_of_exact_draws_are_uniform_and_others_are_not():
+    truths, totals = calibration.simulated("normal", SIMULATIONS, seed=1)
+    rng = np.random.default_rng(2)
+
+    def chance(draws):
+        return calibration.uniformity(calibration.ranks(truths, draws), 100)[1]
+
+    assert chance(conjugate_draws(rng, totals)) > 1e-3
+    assert chance(conjugate_draws(rng, totals, width=0.75)) < 1e-4
+    assert chance(conjugate_draws(rng, totals) + 0.15) < 1e-4
+
+
+@pytest.mark.parametrize("name", calibration.MODELS)
+def test_langevin_particles_are_calibrated(name):
+    """The cheap version: a fixed step, all simulations at once. Fails for one correct seed in a
+    thousand, apart from the bias of the step."""
+    truths, totals = calibration.simulated(name, SIMULATIONS, seed=3)
+    mode = {"normal": lambda total: total / 6, "counts": lambda total: jnp.log((2 + total) / 6)}[
+        name
+    ]
+    model = calibration.MODELS[name]
+
+    def posterior(key, total):
+        sampler = spos.sgld(
+            lambda theta: model.log_prob(theta[0], total), 0.05, preconditioner=spos.ensemble()
+        )
+        start = mode(total) + jax.random.uniform(key, (20, 1), minval=-0.5, maxval=0.5)
+        return spos.run(sampler, key, start, 150)[0].particles[:, 0]
+
+    keys = jax.random.split(jax.random.key(0), SIMULATIONS)
+    drawn = np.asarray(jax.jit(jax.vmap(posterior))(keys, jnp.asarray(totals, jnp.float32)))
+    assert calibration.uniformity(calibration.ranks(truths, drawn), 20)[1] > 1e-3
+
+
+def test_a_run_is_recorded_drawn_and_resumed(monkeypatch, tmp_path):
+    """The whole frame, with draws that cost nothing in place of every method."""
+    calls = []
+
+    adapted = functools.cache(lambda name: spos.from_numpyro(models.build(name)))
+
+    def free(name, settings):
+        model = adapted(name)
+        return lambda seed, start: (
+            calls.append(seed)
+            or Sampled(
+                methods.constrained(model, model.start(jax.random.key(seed), 50), 40),
+                50,
+                False,
+                "never tried",
+            )
+        )
+
+    def given(name, particles):
+        rng = np.random.default_rng(0)
+        return lambda total, seed: conjugate_draws(rng, np.array([total]), count=particles)[0]
+
+    monkeypatch.setattr(methods, "METHODS", dict.fromkeys(methods.METHODS, free))
+    monkeypatch.setattr(calibration, "automatic", given)
+    changed = {
+        "models": ("funnel",),
+        "methods": tuple(methods.METHODS),
+        "repeats": 2,
+        "exact_draws": 500,
+        "calibrations": ("normal",),
+        "simulations": 40,
+    }
+    made = experiment.perform("accuracy", tmp_path, quick=True, changed=changed)
+    assert {drawn.file for drawn in made.figures} == {"accuracy.png", "calibration.png"}
+    assert len(calls) == 6 * 2
+    again = experiment.perform("accuracy", tmp_path, quick=True, changed=changed)
+    assert len(calls) == 6 * 2  # everything came from the folder
+    assert json.dumps(again.numbers) == json.dumps(made.numbers)
+    verdicts = {claim.claim: claim.verdict for claim in made.claims}
+    assert verdicts["Automatic SPOS falls into no trap: where it is wrong, it says so."] == HOLDS
+    assert verdicts["Ranks of the truth among the draws of automatic SPOS are uniform."] == HOLDS
+
+
+def test_the_command_can_be_cut_down_to_some_models(monkeypatch):
+    calls = []
+    monkeypatch.setattr(experiment, "perform", lambda *given: calls.append(given))
+    assert main(["paper", "accuracy", "--models", "radon", "funnel"]) == 0
+    assert calls[0][-1] == {"models": ("radon", "funnel")}
+    assert main(["paper", "accuracy", "--models", "guess"]) != 0
+    assert len(calls) == 1
+
+
+def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):
+    """Without running SPOS again: each repeat has its own start."""
+    begun, asked = [], []
+
+    def first(name, settings):
+        return lambda seed, start: (
+            asked.append(seed) or Sampled(np.ones((3, 1)), 50, True, "", {"x": np.full(3, seed)})
+        )
+
+    def second(name, settings):
+        return lambda seed, start: begun.append(start["x"][0]) or Sampled(np.ones((3, 1)), 7)
+
+    monkeypatch.setattr(methods, "METHODS", {"spos": first, "svgd": second})
+    settings = accuracy.Settings(repeats=2)
+    found = methods.kept(tmp_path, "radon", "svgd", settings, 3)
+    assert (asked, begun) == ([3, 1003], [3, 1003])
+    assert found.evaluations == [57, 57]
+    before = methods.kept(tmp_path, "radon", "spos", settings, 3)
+    assert len(asked) == 2
+    assert (found.seconds > before.seconds).all()
+
+
+HERE = Path(__file__).parents[3]
+RECORDED = HERE / "experiments" / "results" / "accuracy" / "record.json"
+
+
+def test_runs_with_other_settings_are_kept_apart():
+    settings = accuracy.Settings()
+    assert dataclasses.replace(settings, models=("scales",)).mark() == settings.mark()
+    assert dataclasses.replace(settings, repeats=1).mark() != settings.mark()
+    assert (HERE / "experiments" / "results" / "accuracy" / "runs" / settings.mark()).is_dir()
+
+
+def test_the_page_quotes_the_record():
+    table = accuracy_table(record.read(RECORDED))
+    assert table in (HERE / "docs" / "automatic.md").read_text()
+    right, _, _, median, _ = table.splitlines()[2].strip("| ").split(" | ")[1:]
+    count, total = right.split(" of ")
+    told = " ".join((HERE / "README.md").read_text().split())
+    assert f"On {total} models of everyday statistics it is right on {count}" in told
+    assert f"at {median} times the time of NUTS in the median" in told

@@ -1,0 +1,161 @@
+"""`spos paper regression`: rows, errors and choices, on small tables."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from spos.cli import main
+from spos_experiments.data import Table
+from spos_experiments.frame import experiment, record
+from spos_experiments.paper import regression
+from spos_experiments.paper.regression import protocol, published
+
+pytestmark = pytest.mark.usefixtures("hasty")
+TINY = dataclasses.replace(
+    regression.Settings().quick(), methods=("spos",), fewest_steps=60, most_steps=60, particles=4
+)
+
+
+def table(rows=90, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(3.0, 2.0, (rows, 3))
+    X[:, 2] = 7.0
+    y = 10.0 * np.sin(X[:, 0]) + X[:, 1] + rng.normal(0, 0.5, rows)
+    order = rng.permutation(rows)
+    splits = ((order[:80], order[80:]), (order[10:], order[:10]))
+    return Table("small", X, y, splits)
+
+
+def test_scaling_uses_the_rows_that_are_trained_on():
+    part = protocol.rows(table(), 0, validate=False)
+    np.testing.assert_allclose(part.x[:, :2].mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(part.x[:, :2].std(0), 1, rtol=1e-5)
+    np.testing.assert_array_equal(part.x[:, 2], 0)  # constant
+    assert abs(part.judged_x[:, 0].mean()) > 1e-3  # judged rows were not scaled by themselves
+    raw = table()
+    train, test = raw.splits[0]
+    back = part.judged_y * part.unit + raw.y[train].mean()
+    np.testing.assert_allclose(back, raw.y[test], rtol=1e-5)
+
+
+def test_validation_is_a_tenth_of_the_training_part():
+    raw = table()
+    part, whole = (protocol.rows(raw, 0, validate) for validate in (True, False))
+    assert (len(part.y), len(part.judged_y), len(whole.y), len(whole.judged_y)) == (72, 8, 80, 10)
+    train = raw.splits[0][0]
+    seen = np.concatenate([part.y, part.judged_y]) * part.unit
+    assert np.ptp(np.sort(seen) - np.sort(raw.y[train])) < 1e-5  # but for the shift by the mean
+
+
+def test_errors_are_those_of_the_mixture():
+    rng = np.random.default_rng(1)
+    outputs, log_precision = rng.normal(size=(5, 7)), rng.normal(size=5)
+    y, unit = rng.normal(size=7), 3.0
+    part = protocol.Rows(np.empty(0), np.empty(0), np.empty(0), y, unit)
+    found = protocol.errors(outputs, log_precision, part)
+    sds = unit * np.exp(-0.5 * log_precision)[:, None]
+    density = stats.norm.pdf(unit * y, unit * outputs, sds).mean(0)
+    assert found.ll == pytest.approx(np.log(density).mean())
+    assert found.rmse == pytest.approx(unit * np.sqrt(((outputs.mean(0) - y) ** 2).mean()))
+
+
+@pytest.fixture(scope="module")
+def outcome(hasty):
+    return regression._Work(TINY, "spos", table(), 0).outcome(lambda done: None)
+
+
+def test_test_rows_have_no_say(outcome):
+    """Other test rows change the errors, and nothing that was chosen."""
+    raw = table()
+    spoilt = raw.y.copy()
+    spoilt[raw.splits[0][1]] += 100.0
+    one = dataclasses.replace(TINY, splits=1)
+    again = regression._Work(one, "spos", raw._replace(y=spoilt), 0).outcome(lambda done: None)
+    np.testing.assert_array_equal(again.validation[:, 0], outcome.validation[:, 0])
+    assert (again.trial[0], again.averaged[0]) == (outcome.trial[0], outcome.averaged[0])
+    assert again.rmse[0] > outcome.rmse[0] + 50.0
+
+
+def test_a_split_is_the_same_alone(outcome):
+    """From the settings of a row, one split by itself gives the numbers of the record."""
+    shape = TINY.shape("spos", table())
+    trial = dict(TINY.trials)["spos"][outcome.trial[1]]
+    both = protocol.fit(shape, trial, protocol.rows(table(), 1, False), 0, 1)
+    chosen = both[outcome.averaged[1]]
+    assert (chosen.rmse, chosen.ll) == (outcome.rmse[1], outcome.ll[1])
+
+
+def test_the_best_on_validation_is_taken(outcome):
+    for split in range(2):
+        values = outcome.validation[:, split]
+        best = np.unravel_index(values.argmax(), values.shape)
+        assert best == (outcome.trial[split], outcome.averaged[split])
+
+
+def test_the_shape_of_a_run_follows_the_rows():
+    settings = regression.Settings()
+
+    def shape(rows):
+        train, test = np.arange(rows - 10), np.arange(rows - 10, rows)
+        few = Table("rows", np.zeros((rows, 2)), np.zeros(rows), ((train, test),))
+        found = settings.shape("spos", few)
+        return found.hidden, found.batch, found.steps
+
+    assert shape(500) == (50, 100, settings.fewest_steps)
+    assert shape(4010) == (50, 100, 6000)  # 150 epochs
+    assert shape(10_000) == (50, 100, settings.most_steps)
+    assert shape(20_000) == (100, 1000, settings.large_steps)
+
+
+def test_every_method_has_as_many_tries():
+    assert len({len(trials) for trials in protocol.TRIALS.values()}) == 1
+    assert set(protocol.TRIALS) == set(published.METHODS)
+
+
+def test_the_published_numbers():
+    assert published.RMSE["boston", "spos"] == 2.829
+    assert published.LL["kin8nm", "svgd"] == 0.986
+    assert published.RMSE["year", "sgld"] == 8.707
+    assert len(published.LL) == 30
+
+
+def test_a_record_and_what_is_missing(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("SPOS_DATA", raising=False)
+    monkeypatch.setenv("SPOS_CACHE", str(tmp_path / "cache"))
+    changed = {**dataclasses.asdict(TINY), "datasets": ("diabetes", "year"), "trials": TINY.trials}
+    made = experiment.perform("regression", tmp_path, changed=changed)
+    found, absent = made.numbers["rows"]
+    assert (found["dataset"], found["method"], found["splits"]) == ("diabetes", "spos", 2)
+    assert found["rmse"] == pytest.approx(np.mean(found["each_rmse"]), rel=1e-4)
+    assert absent == {"dataset": "year", "missing": "data not available here"}
+    assert (tmp_path / "regression" / "regression.png").exists()
+    (kept,) = (tmp_path / "regression" / "runs").iterdir()
+    before = kept.stat().st_mtime_ns
+    again = experiment.perform("regression", tmp_path, changed=changed)  # trains nothing
+    assert kept.stat().st_mtime_ns == before
+    assert again.numbers == made.numbers
+    other = regression._Work(dataclasses.replace(TINY, particles=5), "spos", table(), 0)
+    assert other.name != regression._Work(TINY, "spos", table(), 0).name  # no stale run is taken
+    assert record.read(tmp_path / "regression" / "record.json").numbers == made.numbers
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("regression --datasets boston", "spos data fetch boston"),
+        ("regression --datasets chess", "--datasets must be some of boston"),
+        ("regression --methods svpg", "--methods must be some of sgld, svgd, spos"),
+        ("regression --splits 0", "at least 1"),
+        ("mnist", "spos data fetch mnist"),
+        ("mnist --hidden 10 0", "at least 1"),
+        ("gaussian --data here", "--data cannot be used"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(words, told, tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("SPOS_DATA", raising=False)
+    monkeypatch.setenv("SPOS_CACHE", str(tmp_path / "cache"))
+    code = 1 if "fetch" in told else 2  # data can be had, arguments must be mended
+    assert main(["paper", *words.split(), "--out", str(tmp_path)]) == code
+    assert told in capsys.readouterr().err

@@ -1,0 +1,288 @@
+"""The host's part of an automatic run: approach, then rounds of doubling length until one passes.
+
+Every round first tunes the step (and with it the number of leapfrogs) and then freezes everything,
+so that what is kept of it is exact Markov chain Monte Carlo. A round that fails a check teaches the
+next one its metric; one in which particles stay apart switches on jumps. The round that passes, or
+the last one when the budget ends, is the result.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from spos import checks
+from spos.algorithms.automatic import kernel_weight
+from spos.auto import approach, metric
+from spos.auto.engine import RECORDS, Cloud, Frame, Problem, Tuning, chunk, evaluate
+from spos.auto.judge import Round, arviz_checks, arviz_stats, measure
+from spos.auto.result import AutomaticResult
+from spos.auto.verdict import Check, Verdict
+from spos.io import progress as progress_line
+from spos.names import parameters
+from spos.result import versions
+from spos.targets.target import check_target
+from spos.types import Particles, Sampler
+
+FEWEST, ENOUGH = 4, 100  # particles
+TRAJECTORY, LEAPS = 1.5, 64  # whitened length between two refreshments of the noise
+APPROACHES, BIRTH_DEATHS, ROUNDS = 40, 3, 9
+BUDGET = 10_000_000  # evaluations of the log-density
+
+
+class ConvergenceWarning(UserWarning):
+    """The draws of an automatic run failed a check; `result.report()` says which."""
+
+
+def warn(verdict: Verdict, stacklevel: int) -> None:
+    message = f"not converged. {'; '.join(verdict.reasons)}. See result.report()"
+    warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def sample_automatically(
+    sampler: Sampler,
+    particles: Particles,
+    *,
+    seed: int = 0,
+    progress: bool | None = None,
+    redraw: Callable[[int], Particles] | None = None,
+) -> AutomaticResult:
+    """See `spos.sample`. `redraw(n)` gives other particles to start from."""
+    arviz_stats()
+    particles = checks.particles(particles)
+    check_target(sampler.target, particles)
+    must_be_exact(sampler)
+    return _Run(sampler, particles, seed, redraw).go(progress)
+
+
+def must_be_exact(sampler: Sampler) -> None:
+    """A Metropolis test needs the log-density itself."""
+    target = sampler.target
+    first = jnp.zeros((), jnp.int32)
+    batches = [target.draw(jax.random.key(seed), first, target.data) for seed in (0, 1)]
+    pairs = zip(*map(jax.tree.leaves, batches), strict=True)
+    if hasattr(target, "estimator") or not all(np.array_equal(a, b) for a, b in pairs):
+        raise ValueError(
+            "target must be the exact log-density for an automatic step_size, got one that is "
+            "estimated from minibatches: use all the data, or give step_size and num_steps"
+        )
+
+
+def two_halves(theta: np.ndarray) -> np.ndarray:
+    """An even number of rows: one out of an odd number is taken twice."""
+    if (count := len(theta)) < FEWEST:
+        raise ValueError(
+            f"particles must be at least {FEWEST} for an automatic step_size, got {count}; "
+            f"{ENOUGH} are a good number"
+        )
+    return theta if count % 2 == 0 else np.concatenate([theta, theta[:1]])
+
+
+class _Run:
+    """One call: what is fixed by the starts, and the cloud in their coordinates y."""
+
+    def __init__(self, sampler, particles, seed, redraw) -> None:
+        self.began = time.monotonic()
+        self.sampler, self.seed, self.data = sampler, seed, sampler.target.data
+        self.key, self.rng = jax.random.key(seed), np.random.default_rng(seed)
+        leaves, structure = jax.tree.flatten(particles)
+        self.problem = Problem(
+            *(sampler, structure, tuple(leaf.shape[1:] for leaf in leaves)),
+            *(tuple(leaf.dtype for leaf in leaves), kernel_weight(sampler)),
+        )
+        self.names, theta = parameters(particles)
+        theta = two_halves(theta)
+        self.count, self.size = theta.shape
+        self.notes: list[str] = []
+        self.evaluations = self.chunks = self.moves = 0
+        self.bar: progress_line.Progress | None = None
+        again = None if redraw is None else lambda n: two_halves(parameters(redraw(n))[1])
+        theta, original = approach.finite_starts(theta, self._log_prob, again, self.rng)
+        theta = approach.parted(theta, self.rng)
+        if copies := int((~original).sum()):
+            self.notes.append(f"{copies} starts without a finite density were replaced by others")
+        self.origin, self.base = metric.start_frame(theta[original])
+        self.y = np.linalg.solve(self.base, (theta - self.origin).T).T
+        self._refresh()
+        self.log_step = np.full(self.count, -0.25 * np.log(self.size))
+        self.finished: tuple[Round, int] | None = None  # the last round and its thinning
+        self.checks: list[Check] = []
+
+    def _log_prob(self, theta: np.ndarray) -> np.ndarray:
+        self.evaluations += self.count
+        frame = self._as_frame(np.zeros(self.size), np.eye(self.size))
+        return np.asarray(evaluate(self.problem, self.data, frame, self._array(theta)).log_prob)
+
+    def _look(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Density and score at y."""
+        frame = self._as_frame(self.origin, self.base)
+        cloud = evaluate(self.problem, self.data, frame, self._array(y))
+        self.evaluations += self.count
+        log_prob, score = (np.asarray(x, float) for x in cloud[1:])
+        return log_prob, score
+
+    def _refresh(self) -> None:
+        """Density and score at the present y, and a first metric from the better half."""
+        self.log_prob, self.score = self._look(self.y)
+        best = np.argsort(self.log_prob)[self.count // 2 :]
+        self.middle, self.factor = metric.learn(self.y[best], self.score[best], len(best))
+        self.middle = self.y.mean(0)
+
+    def _array(self, values: Any) -> jax.Array:
+        return jnp.asarray(values, self.problem.dtype)
+
+    def _as_frame(self, centre: np.ndarray, factor: np.ndarray) -> Frame:
+        return Frame(self._array(centre), self._array(factor))
+
+    def advance(self, label: str, chunks: int, log_step: Any, **tuning: Any) -> Round:
+        """So many chunks from y in the present metric; y, its density and the steps follow."""
+        inverse = np.linalg.inv(self.factor)
+        z = (self.y - self.middle) @ inverse.T
+        cloud = Cloud(*map(self._array, (z, self.log_prob, self.score @ self.factor)))
+        frame = self._as_frame(self.origin + self.base @ self.middle, self.base @ self.factor)
+        steps = self._array(np.broadcast_to(log_step, self.count))
+        plan = Tuning(steps, **tuning)
+        plan = plan._replace(rate=self._array(plan.rate))
+        parts = []
+        for _ in range(chunks):
+            key = jax.random.fold_in(self.key, self.chunks)
+            cloud, steps, records = chunk(
+                *(self.problem, self.data, frame, key, cloud, plan._replace(log_step=steps))
+            )
+            parts.append([np.asarray(leaf, float) for leaf in records])
+            self.chunks += 1
+            self.moves += RECORDS * int(plan.thin)
+            per_move = int(plan.leaps) + bool(plan.jumps)
+            self.evaluations += RECORDS * int(plan.thin) * per_move * self.count
+            self._show(label)
+        z, log_prob, g, acceptance = (np.concatenate(part) for part in zip(*parts, strict=True))
+        y = self.middle + z @ self.factor.T
+        self.y, self.log_prob, self.score = y[-1], log_prob[-1], g[-1] @ inverse
+        self.log_step = np.asarray(steps, float)
+        return Round(y, log_prob, z, g, acceptance)
+
+    def go(self, show: bool | None) -> AutomaticResult:
+        if progress_line.wanted(show):
+            self.bar = progress_line.Progress(self.sampler.settings["algorithm"], BUDGET)
+        interrupted = False
+        try:
+            self._approach()
+            self._rounds()
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            if self.bar is not None:
+                self.bar.close()
+        return self._result(interrupted)
+
+    def _climb(self) -> None:
+        if not approach.is_far(self.score @ self.factor):
+            return
+        for _ in range(approach.CLIMBS):
+            before = self.log_prob
+            newton = self.score @ self.factor @ self.factor.T
+            self.y = approach.climb(self.y, before, newton, lambda there: self._look(there)[0])
+            self._refresh()
+            if np.median(self.log_prob - before) < approach.GAIN:
+                return
+
+    def _approach(self) -> None:
+        self._climb()
+        times = total = 0
+        for n in range(APPROACHES):
+            seen = self.advance("approach", 1, self.log_step, rate=0.7, pooled=False)
+            late = Round(*(part[-10:] for part in seen))
+            best = np.argsort(late.log_prob.ravel())[late.log_prob.size // 2 :]
+            y, g = (part.reshape(-1, self.size)[best] for part in (late.y, late.g))
+            scores = g @ np.linalg.inv(self.factor)
+            z = seen.z[-1]
+            self.middle, self.factor = metric.learn(y, scores, self.count)
+            self.middle = self.y.mean(0)
+            if n < 4:
+                continue
+            moved = self._birth_death(z, late.log_prob) if times < BIRTH_DEATHS else 0
+            times, total = times + bool(moved), total + moved
+            if not moved and approach.settled(seen.log_prob):
+                break
+        else:
+            self.notes.append(f"the approach had not settled after {APPROACHES * RECORDS} moves")
+        if total:
+            self.notes.append(f"before sampling, birth-death moved {total} particles")
+
+    def _birth_death(self, z: np.ndarray, path: np.ndarray) -> int:
+        place = approach.birth_death(z, path, self.rng)
+        self.y, self.log_prob = self.y[place], self.log_prob[place]
+        self.score, self.log_step = self.score[place], self.log_step[place]
+        return int((place != np.arange(self.count)).sum())
+
+    def _rounds(self) -> None:
+        jumps = False
+        for n in range(ROUNDS):
+            chunks, thin = (2 << n, 1) if n < 3 else (8, 1 << (n - 2))
+            label = f"round {n + 1}"
+            rate = 0.7 if n < 2 else 0.3
+            self.advance(label, 1, np.median(self.log_step), rate=rate, pooled=False)
+            for _ in range(2):
+                self._tune(label, 1, rate=0.2)
+            # 0.2 makes up for the shaking of frozen steps
+            seen = self._tune(label, chunks, shift=0.2, thin=thin, jumps=jumps)
+            self.log_step = self.log_step - 0.2
+            self.checks, independent = measure(seen, self.names)
+            self.finished = seen, thin
+            if all(check.passed for check in self.checks):
+                self.checks += arviz_checks(seen, self.names)
+                if all(check.passed for check in self.checks):
+                    return
+            flat = seen.y.reshape(-1, self.size)
+            scores = seen.g.reshape(-1, self.size) @ np.linalg.inv(self.factor)
+            self.middle, self.factor = metric.learn(flat, scores, max(independent, self.count))
+            jumps = jumps or not self.checks[0].passed
+            if 2 * self.evaluations > BUDGET:
+                return
+
+    def _tune(self, label: str, chunks: int, shift: float = 0.0, **tuning: Any) -> Round:
+        """Moves with one step for all, and as many leapfrogs as make a trajectory of it."""
+        log_step = float(np.median(self.log_step))
+        leaps = int(np.clip(np.ceil(TRAJECTORY / np.exp(log_step)), 1, LEAPS))
+        return self.advance(label, chunks, log_step + shift, leaps=leaps, **tuning)
+
+    def _show(self, label: str) -> None:
+        if self.bar is not None:
+            self.bar.label = f"{self.sampler.settings['algorithm']} {label}"
+            error = {check.name: check.value for check in self.checks}.get("precision", np.nan)
+            self.bar.update(min(self.evaluations, BUDGET - 1), error=error)
+
+    def _result(self, interrupted: bool) -> AutomaticResult:
+        if self.finished is None:  # interrupted early: the cloud as it is
+            nothing = np.zeros((1, self.count))
+            y, score = self.y[None], self.score[None]
+            self.finished = Round(y, self.log_prob[None], y, score, nothing), 1
+        seen, thin = self.finished
+        if self.count < 2 * (self.size + 1):
+            self.notes.append(
+                f"{self.count} particles for {self.size} parameters: correlations are learnt "
+                "slowly (the metric is shrunk to its diagonal); more particles help"
+            )
+        verdict = Verdict(tuple(self.checks), tuple(self.notes), interrupted)
+        rows = self.origin + seen.y @ self.base.T
+        history = self.problem.unflatten(rows)
+        if not verdict.converged:
+            warn(verdict, stacklevel=5)
+        return AutomaticResult(
+            particles=jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), history),
+            info={"log_prob": seen.log_prob, "acceptance": seen.acceptance},
+            history=history,
+            history_every=thin,
+            settings={**self.sampler.settings, "num_steps": None, "seed": self.seed},
+            versions=versions(),
+            num_steps=self.moves,
+            seconds=time.monotonic() - self.began,
+            interrupted=interrupted,
+            draws=jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), history),
+            verdict=verdict,
+            evaluations=self.evaluations,
+        )

@@ -1,0 +1,90 @@
+"""Simulation-based calibration: are the draws those of the posterior, over all data sets at once?
+
+Draw a truth from the prior and data given the truth. Among M independent draws from the posterior
+given those data, the rank of the truth is uniform on 0, …, M. The particles at the end of a run are
+such draws, since the engine leaves p × … × p invariant. All data sets share one program.
+"""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from spos.algorithms.automatic import kernel_weight
+from spos.auto.engine import Cloud, Frame, Problem, Tuning, chunk
+from spos.io import figures
+from spos.names import parameters
+from spos.types import Particles, PyTree, Sampler
+
+TRAJECTORY = 4  # leapfrogs
+FORGET = 4  # chunks, the first of which tunes the step
+
+
+def ranks(
+    sampler: Sampler, truths: Particles, data: PyTree, starts: Particles, *, seed: int = 0
+) -> np.ndarray:
+    """For each data set and parameter, how many of the M particles lie below the truth.
+
+    `truths` has a leading axis of data sets, and so has `data`; `starts` has one of data sets and
+    one of particles. Each parameter is scaled by the spread of its starts.
+    """
+    leaves, structure = jax.tree.flatten(truths)
+    problem = Problem(
+        *(sampler, structure, tuple(leaf.shape[1:] for leaf in leaves)),
+        *(tuple(leaf.dtype for leaf in leaves), kernel_weight(sampler)),
+    )
+    count, particles = jax.tree.leaves(starts)[0].shape[:2]
+    pooled = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), starts)
+    _, flat = parameters(pooled)
+    theta = jnp.asarray(flat.reshape(count, particles, -1), problem.dtype)
+    keys = jax.random.split(jax.random.key(seed), count)
+    last = _ends(problem, keys, data, theta)
+    _, truth = parameters(truths)
+    return np.sum(np.asarray(last) < truth[:, None], 1)
+
+
+@functools.partial(jax.jit, static_argnames=("problem",))
+def _ends(problem: Problem, keys: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
+    def one(key: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
+        frame = Frame(theta.mean(0), jnp.diag(theta.std(0)))
+        cloud: Cloud = problem.evaluate(data, frame, (theta - frame.centre) / theta.std(0))
+
+        def again(n: jax.Array, carry: tuple[Cloud, jax.Array]) -> tuple[Cloud, jax.Array]:
+            cloud, log_step = carry
+            rate = jnp.where(n == 0, 0.3, 0.0).astype(theta.dtype)
+            plan = Tuning(log_step, rate, leaps=TRAJECTORY)
+            cloud, log_step, _ = chunk(
+                problem, data, frame, jax.random.fold_in(key, n), cloud, plan
+            )
+            return cloud, log_step
+
+        begin = (cloud, jnp.full(len(theta), -1.0, theta.dtype))
+        cloud, _ = jax.lax.fori_loop(0, FORGET, again, begin)
+        return frame.centre + cloud.z @ frame.factor.T
+
+    return jax.vmap(one)(keys, data, theta)
+
+
+def chi_square(ranked: np.ndarray, particles: int) -> np.ndarray:
+    """Pearson's statistic of each parameter, with M degrees of freedom if ranks are uniform."""
+    expected = len(ranked) / (particles + 1)
+    counts = [np.bincount(column, minlength=particles + 1) for column in ranked.T]
+    return ((np.stack(counts) - expected) ** 2 / expected).sum(1)
+
+
+def rank_figure(ranked: np.ndarray, particles: int, names: list[str]) -> Any:
+    """A histogram of ranks for each parameter; 99 % of the bars should end in the grey band."""
+    with figures.style():
+        figure = figures.new_figure(3.4 * len(names), 2.8)
+        expected = len(ranked) / (particles + 1)
+        margin = 2.58 * np.sqrt(expected)
+        panels = figure.subplots(1, len(names), squeeze=False)[0]
+        for panel, column, name in zip(panels, ranked.T, names, strict=True):
+            panel.axhspan(expected - margin, expected + margin, color=figures.FAINT)
+            counts = np.bincount(column, minlength=particles + 1)
+            panel.bar(range(particles + 1), counts, color=figures.colour("spos"), width=0.8)
+            panel.set(title=name, xlabel="rank of the truth", ylim=(0, None))
+        panels[0].set_ylabel("data sets")
+        return figure

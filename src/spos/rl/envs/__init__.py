@@ -1,0 +1,16 @@
+"""Control tasks in pure JAX, each a set of pure functions of one environment (`environment.py`)."""
+
+from spos import checks
+from spos.rl.envs.cart_pole import CARTPOLE, SWING_UP
+from spos.rl.envs.double_pendulum import DOUBLE_PENDULUM
+from spos.rl.envs.environment import Continuous, Discrete, Environment, Step
+
+ENVIRONMENTS = {task.name: task for task in (CARTPOLE, SWING_UP, DOUBLE_PENDULUM)}
+
+
+def make(name: str) -> Environment:
+    """The environment of this name: "cartpole", "swing_up" or "double_pendulum"."""
+    return ENVIRONMENTS[checks.one_of("name", name, ENVIRONMENTS)]
+
+
+__all__ = ["ENVIRONMENTS", "Continuous", "Discrete", "Environment", "Step", "make"]

@@ -1,0 +1,31 @@
+"""How many rows a minibatch has, as a function of the step number k = 0, 1, 2, …
+
+growing_batch(B0)              B0 + log(k + 1)^(100/99)       the SPOS paper's growing batch
+"""
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from spos import checks
+
+
+class BatchSchedule(NamedTuple):
+    """A batch size that changes with the step, up to a fixed maximum that sets the memory."""
+
+    initial: int
+    maximum: int
+
+    def size(self, step: jax.Array) -> jax.Array:
+        growth = jnp.log(step + 1.0) ** (100 / 99)
+        return jnp.minimum(self.initial + growth.astype(jnp.int32), self.maximum)
+
+
+def growing_batch(initial: int, maximum: int | None = None) -> BatchSchedule:
+    """`initial + log(k + 1)^(100/99)`, rounded down. The default maximum covers 10⁸ steps."""
+    initial = checks.whole("initial", initial)
+    if maximum is None:
+        maximum = initial + math.ceil(math.log(1e8) ** (100 / 99))
+    return BatchSchedule(initial, checks.whole("maximum", maximum, at_least=initial))
