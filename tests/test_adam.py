@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from spos.dynamics.step import standard_normal
+from spos.dynamics.moves import standard_normal
 
 import spos
 

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from spos.dynamics.step import standard_normal
+from spos.dynamics.moves import standard_normal
 
 import spos
 from standard_errors import disagreement

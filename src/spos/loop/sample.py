@@ -180,7 +180,7 @@ class _Run:
     def _chunk(self, stop: int) -> None:
         start = self.state
         state, info, history, finite = _advance_to(
-            self.slots, self.history_every, self.sampler, self.key, start, stop
+            CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, start, stop
         )
         if not finite:
             self._diverged(start, stop)
@@ -208,7 +208,8 @@ class _Run:
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
             state, info, history, finite = _advance_to(
-                self.slots, self.history_every, self.sampler, self.key, good, middle
+                *(CHUNK_STEPS, self.slots, self.history_every),
+                *(self.sampler, self.key, good, middle),
             )
             if finite:
                 self._record(good, state, info, history)
@@ -259,8 +260,9 @@ class _Run:
         )
 
 
-@compiled(2)
+@compiled(3)
 def _advance_to(
+    room: int,
     slots: int,
     history_every: int | None,
     sampler: Sampler,
@@ -272,7 +274,7 @@ def _advance_to(
     first = state.step
     # a function of its own: JAX keeps what it learns of `advance` itself for ever
     _, like = jax.eval_shape(lambda *given: advance(*given), sampler, key, state)
-    info = jax.tree.map(lambda leaf: jnp.zeros((CHUNK_STEPS,), leaf.dtype), like)
+    info = jax.tree.map(lambda leaf: jnp.zeros((room,), leaf.dtype), like)
     history = jax.tree.map(
         lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), state.particles
     )
