@@ -42,6 +42,7 @@ from spos_experiments.frame.experiment import (
     Tick,
     compiled,
     in_parallel,
+    once,
 )
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 from spos_experiments.paper.gaussian import label, recorded_steps
@@ -154,7 +155,8 @@ def variances(settings: Settings, seed: int, dimension: int) -> np.ndarray:
     return np.asarray(found, np.float64).T
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     flow = (settings.flow_step, round(settings.flow_time / settings.flow_step))
     slow = (settings.spos_step, round(settings.spos_time / settings.spos_step))
     wide = settings.radii[0]

@@ -33,7 +33,7 @@ from spos.io.figures import TRUTH
 from spos.io.html import Table
 from spos.targets.analytic import gaussian
 from spos_experiments.frame import draw as drawing
-from spos_experiments.frame.experiment import Drawing, Estimate, Findings, Tick
+from spos_experiments.frame.experiment import Drawing, Estimate, Findings, Tick, once
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 
 TITLE = "Which method when"
@@ -165,7 +165,8 @@ def step_discrepancies(settings: Settings, seed: int, name: str, method: str) ->
     return [float(value) for value in np.where(np.isfinite(found), found, np.inf)]
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     cases = [(name, method) for name in settings.problems for method in settings.methods]
     total = len(cases) + len(settings.problems)
     chosen: dict[tuple[str, str], float] = dict.fromkeys(cases, settings.grid[0])

@@ -37,6 +37,7 @@ from spos_experiments.frame.experiment import (
     Tick,
     compiled,
     in_parallel,
+    once,
 )
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 
@@ -105,7 +106,8 @@ def simulate(settings: Settings, seed: int, reading: str, method: str) -> Run:
     return Run(np.asarray(end, np.float64), np.asarray(counts))
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     cases = [(reading, method) for reading in READINGS for method in METHODS]
     jobs = [functools.partial(simulate, settings, seed, *case) for case in cases]
     runs = dict(zip(cases, in_parallel(jobs, tick), strict=True))

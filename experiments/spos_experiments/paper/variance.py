@@ -39,6 +39,7 @@ from spos_experiments.frame.experiment import (
     Tick,
     compiled,
     in_parallel,
+    once,
 )
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 from spos_experiments.paper import covertype
@@ -193,7 +194,8 @@ def noises(settings: Settings, seed: int, given: Problem) -> dict[str, np.ndarra
     return {name: np.asarray([float(row[name]) for row in rows]) for name in rows[0]}
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     given = covertype.problem(settings.rows, seed)
     cases = [(method, name) for name in settings.scores for method in settings.methods]
     jobs: list[Any] = [functools.partial(moments, settings, seed, given, *case) for case in cases]

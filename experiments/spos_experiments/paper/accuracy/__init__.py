@@ -18,19 +18,23 @@ another, for the sake of their times, and the record is written anew after each 
 """
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import jax
 
-from spos_experiments.frame.experiment import Findings, Tick, mark
+from spos_experiments.frame import resume
+from spos_experiments.frame.experiment import Findings, Tick
+from spos_experiments.frame.options import option
 from spos_experiments.paper.accuracy import calibration, methods, reference
 from spos_experiments.paper.accuracy.figures import draw
 from spos_experiments.paper.accuracy.findings import Found, findings
 from spos_experiments.paper.accuracy.models import MODELS
+from spos_experiments.paper.accuracy.reference import Reference
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "grow"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
 TITLE = "Right answers without tuning: models of everyday statistics"
 ABOUT = (
@@ -41,7 +45,7 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Settings:
-    models: tuple[str, ...] = tuple(MODELS)
+    models: tuple[str, ...] = option(tuple(MODELS), "which models", choices=tuple(MODELS))
     methods: tuple[str, ...] = tuple(methods.METHODS)
     particles: int = 100
     repeats: int = 2  # runs of a method on a model; the first one compiles
@@ -71,13 +75,12 @@ class Settings:
 
     def mark(self) -> str:
         """Runs with the same mark are alike, whichever of them are asked for."""
-        return mark(dataclasses.replace(self, models=(), methods=(), calibrations=()))
+        return resume.mark(dataclasses.replace(self, models=(), methods=(), calibrations=()))
 
 
-def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
     """The findings after each model. What is not timed comes first."""
-    store = folder / "runs" / settings.mark()
-    store.mkdir(parents=True, exist_ok=True)
+    store = resume.store(folder, settings.mark())
     found = Found({}, {}, {})
     total = len(settings.models) * (1 + len(settings.methods)) + len(settings.calibrations)
     done = 0
@@ -89,12 +92,15 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
 
     tick(0, total)
     for name in settings.models:
-        found.references[name] = reference.kept(store / f"{name}-reference.npz", name, settings)
+        place = store / f"{name}-reference.npz"
+        made = functools.partial(reference.make, name, settings)
+        found.references[name] = resume.outcome(place, Reference, made)
         jax.clear_caches()
         next_one()
     for name in settings.calibrations:
         place = store / f"calibration-{name}-seed{seed}.npz"
-        found.ranks[name] = calibration.kept(place, name, settings, seed)
+        simulate = functools.partial(calibration.simulate, name, settings, seed)
+        found.ranks[name] = resume.outcome(place, calibration.Ranks, simulate).ranks
         next_one()
     for name in settings.models:
         for method in settings.methods:

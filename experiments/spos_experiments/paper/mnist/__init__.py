@@ -14,7 +14,7 @@ file in `runs/`.
 """
 
 import dataclasses
-import shutil
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from spos.io import archive
 from spos_experiments.data import load
-from spos_experiments.frame.experiment import Findings, Tick, mark
+from spos_experiments.frame import resume
+from spos_experiments.frame.experiment import Findings, Tick
+from spos_experiments.frame.options import option
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist.figures import draw
 from spos_experiments.paper.mnist.findings import Outcome, findings, judge
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "grow"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
 TITLE = "Digits: networks that know when they do not know"
 ABOUT = (
@@ -40,11 +41,17 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Settings:
-    datasets: tuple[str, ...] = ("mnist",)
-    methods: tuple[str, ...] = tuple(protocol.METHODS)
-    hidden: tuple[tuple[int, ...], ...] = ((400, 400), (800, 800))
-    epochs: int = 20
-    data: str | None = None  # the folder, or None for SPOS_DATA and the cache
+    datasets: tuple[str, ...] = option(
+        ("mnist",), "which images", choices=("mnist", "digits"), one=True
+    )
+    methods: tuple[str, ...] = option(
+        tuple(protocol.METHODS), "which methods", choices=tuple(protocol.METHODS)
+    )
+    hidden: tuple[tuple[int, ...], ...] = option(
+        ((400, 400), (800, 800)), "units of each hidden layer", at_least=1
+    )
+    epochs: int = option(20, "passes over the images", at_least=1)
+    data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
     particles: int = 20
     large: int = 800  # units of a layer, from which on there are fewer networks and epochs
     large_particles: int = 5
@@ -91,34 +98,27 @@ class Settings:
         )
 
 
-def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
     """The findings whenever a method has ended."""
-    store = folder / "runs"
-    store.mkdir(exist_ok=True)
-    outcomes: dict[protocol.Plan, Outcome] = {}
+    store = resume.store(folder)
     (dataset,) = settings.datasets
     sets = protocol.sets(load(dataset, settings.data), settings.held)
     plans = [settings.plan(method, size) for size in settings.hidden for method in settings.methods]
     places = {
-        plan: store / f"{name(dataset, plan)}-{mark(plan, settings.held)}-seed{seed}.npz"
+        plan: store / f"{name(dataset, plan)}-{resume.mark(plan, settings.held)}-seed{seed}.npz"
         for plan in plans
     }
-    total, done = sum(plan.epochs * work(plan) for plan in plans if not places[plan].exists()), 0
-    tick(0, total)
-    for plan, place in places.items():
-        if not place.exists():
-            _run(plan, sets, seed, place, lambda at, d=done, **v: tick(d + at, total, **v))
-            done += plan.epochs * work(plan)
-        arrays, meta = archive.read(place)
-        fields: dict[str, Any] = {**arrays, **meta}
-        outcomes[plan] = Outcome(**fields)
-        tick(done, total)
+    outcomes: dict[protocol.Plan, Outcome] = {}
+
+    run = functools.partial(trained, sets, seed)
+    for plan, outcome in resume.in_turn(places, Outcome, run, work, tick):
+        outcomes[plan] = outcome
         yield findings(settings, outcomes)
 
 
 def work(plan: protocol.Plan) -> int:
-    """Of an epoch, in units that make plans comparable."""
-    return plan.particles * max(plan.hidden)
+    """Of a run, in units that make plans comparable."""
+    return plan.epochs * plan.particles * max(plan.hidden)
 
 
 def name(dataset: str, plan: protocol.Plan) -> str:
@@ -126,23 +126,18 @@ def name(dataset: str, plan: protocol.Plan) -> str:
     return f"{dataset}-{widths}-{plan.method}-{plan.particles}particles-{plan.epochs}epochs"
 
 
-def _run(plan: protocol.Plan, sets: protocol.Sets, seed: int, place: Path, tick: Any) -> None:
-    """Train, judge and write the outcome."""
+def trained(
+    sets: protocol.Sets, seed: int, plan: protocol.Plan, state: Path, tick: Tick
+) -> Outcome:
+    """Train, watching the error on the validation images, and judge."""
     classifier = protocol.Classifier(plan, sets.train)
-    state = place.with_suffix("")
     errors: dict[int, float] = {}
 
     def watch(epoch: int, particles: Any) -> None:
         chances = classifier.chances(particles, sets.validation.x).mean(axis=0)
         errors[epoch] = float((chances.argmax(axis=1) != sets.validation.y).mean())
-        tick(epoch * work(plan), epoch=epoch, error=errors[epoch])
+        tick(epoch * work(plan) // plan.epochs, epoch=epoch, error=errors[epoch])
 
     networks, seconds = classifier.run(seed, state, watch)
-    outcome = judge(classifier, networks, sets, seconds)
-    outcome = outcome._replace(
-        validation=np.array([errors.get(n + 1, np.nan) for n in range(plan.epochs)])
-    )
-    fields = outcome._asdict()
-    arrays = {key: fields.pop(key) for key in ("validation", "reliability")}
-    archive.write(place, arrays, fields)
-    shutil.rmtree(state)
+    validation = np.array([errors.get(n + 1, np.nan) for n in range(plan.epochs)])
+    return judge(classifier, networks, sets, seconds)._replace(validation=validation)
