@@ -9,8 +9,8 @@ Every one has the same shape, `frame.experiment.Experiment`:
     draw            the figures of a record
 
 A short one is a file that reads from top to bottom. A long one is a package: `__init__.py` has its
-mathematics and these names, and beside it are what is run (`protocol`, `measure`), what follows
-from it (`findings`) and what it looks like (`figures`).
+mathematics and these names, and beside it are its `settings`, what is run (`protocol`, `measure`),
+what follows from it (`findings`) and what it looks like (`figures`).
 """
 
 import importlib

@@ -10,7 +10,7 @@ from spos.io import figures
 from spos_experiments import paper
 from spos_experiments.frame import record
 from spos_experiments.frame.perform import summary
-from spos_experiments.paper import multimode
+from spos_experiments.paper.multimode import protocol
 
 FIELDS = {
     *("format", "experiment", "title", "about", "command", "quick", "seed", "seconds"),
@@ -76,8 +76,8 @@ def test_a_record_can_be_drawn_again_from_its_file(name, ran):
 
 
 def test_the_seed_decides_the_numbers():
-    tiny = multimode.Settings(particles=5, num_steps=20, repeats=2, hasty=True)
-    first, same, other = (multimode.simulate(tiny, n, "exp(−V)", "SGLD").end for n in (3, 3, 4))
+    tiny = protocol.Settings(particles=5, num_steps=20, repeats=2, hasty=True)
+    first, same, other = (protocol.simulate(tiny, n, "exp(−V)", "SGLD").end for n in (3, 3, 4))
     assert (first == same).all()
     assert (first != other).any()
 
