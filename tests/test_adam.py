@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from spos.dynamics.step import standard_normal
 
 import spos
-from spos.dynamics.step import standard_normal
 
 CURVATURE = 25.0  # of the Gaussian: its variance is 0.04
 STEP, MOMENTUM = 2e-3, 0.9
@@ -71,5 +71,5 @@ def test_with_noise_a_gaussian_has_the_variance_of_the_linear_recursion():
 def test_noise_that_ignores_the_preconditioner_is_rejected(monkeypatch):
     """P is about 1/5 here, so that noise without its root is sqrt(5) times as strong."""
     strong = lambda key, like: 5.0**0.5 * standard_normal(key, like)  # noqa: E731
-    monkeypatch.setattr("spos.dynamics.step.standard_normal", strong)
+    monkeypatch.setattr("spos.dynamics.moves.standard_normal", strong)
     assert measured() > 2 * expected_variance(MOMENTUM)

@@ -21,7 +21,7 @@ def log_prob(theta):
 @pytest.fixture(autouse=True)
 def known_noise(monkeypatch):
     monkeypatch.setattr(
-        "spos.dynamics.step.standard_normal", lambda key, particles: jnp.asarray(XI)
+        "spos.dynamics.moves.standard_normal", lambda key, particles: jnp.asarray(XI)
     )
 
 

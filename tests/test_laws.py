@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from spos.dynamics.step import standard_normal
 
 import spos
-from spos.dynamics.step import standard_normal
 from spos.interaction.kernels import Kernel
 from standard_errors import disagreement
 
@@ -113,14 +113,14 @@ def no_noise(monkeypatch):
     def nothing(key, particles):
         return jax.tree.map(jnp.zeros_like, particles)
 
-    monkeypatch.setattr("spos.dynamics.step.standard_normal", nothing)
+    monkeypatch.setattr("spos.dynamics.moves.standard_normal", nothing)
 
 
 def noise_without_root_two(monkeypatch):
     def weaker(key, particles):
         return jax.tree.map(lambda xi: xi / jnp.sqrt(2.0), standard_normal(key, particles))
 
-    monkeypatch.setattr("spos.dynamics.step.standard_normal", weaker)
+    monkeypatch.setattr("spos.dynamics.moves.standard_normal", weaker)
 
 
 def same_noise_for_all(monkeypatch):
@@ -128,7 +128,7 @@ def same_noise_for_all(monkeypatch):
         noise = standard_normal(key, particles)
         return jax.tree.map(lambda xi: jnp.broadcast_to(xi[:1], xi.shape), noise)
 
-    monkeypatch.setattr("spos.dynamics.step.standard_normal", shared)
+    monkeypatch.setattr("spos.dynamics.moves.standard_normal", shared)
 
 
 def unweighted_langevin_drift(monkeypatch):

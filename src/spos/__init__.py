@@ -22,16 +22,22 @@ from spos.auto.result import AutomaticResult, load
 from spos.diagnostics.compare import compare
 from spos.dynamics import schedules
 from spos.dynamics.ensemble import ensemble
-from spos.dynamics.step import adagrad, adam, rmsprop
-from spos.interaction.kernels import imq, rbf
-from spos.loop import NonFiniteError, run, sample
+from spos.dynamics.moves import Drift
+from spos.dynamics.preconditioners import Preconditioner, adagrad, adam, rmsprop
+from spos.dynamics.sampler import Sampler
+from spos.interaction.kernels import Kernel, imq, rbf
+from spos.loop.guard import NonFiniteError
+from spos.loop.run import run
+from spos.loop.sample import sample
 from spos.result import Result
 from spos.targets.control_variate import control_variate
 from spos.targets.mode import find_mode
 from spos.targets.posterior import posterior
 from spos.targets.saga import saga
 from spos.targets.svrg import svrg
-from spos.types import Info, Sampler, State, Target
+from spos.targets.target import Target
+from spos.types import Info, State
+from spos.values import static, value
 
 if TYPE_CHECKING:
     from spos.estimators import SPOSClassifier as SPOSClassifier
@@ -42,9 +48,12 @@ __version__ = _version("spos")
 __all__ = [
     "AutomaticResult",
     "ConvergenceWarning",
+    "Drift",
     "Info",
+    "Kernel",
     "Model",
     "NonFiniteError",
+    "Preconditioner",
     "Result",
     "Sampler",
     "State",
@@ -80,11 +89,13 @@ __all__ = [
     "sghmc",
     "sgld",
     "spos",
+    "static",
     "svgd",
     "svrg",
     "targets",
     "theory",
     "types",
+    "value",
 ]
 
 _ESTIMATORS = ("SPOSClassifier", "SPOSRegressor")  # they need scikit-learn, which takes its time

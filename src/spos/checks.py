@@ -33,8 +33,10 @@ def positive(name: str, value: Any, *, allow_infinity: bool = False) -> Any:
     return number
 
 
-def fraction(name: str, value: Any) -> float:
+def fraction(name: str, value: Any) -> Any:
     """A number in [0, 1)."""
+    if is_traced(value):
+        return positive(name, value)
     number = _real(name, value, "a number in [0, 1)")
     if not 0 <= number < 1:
         raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")

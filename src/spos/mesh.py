@@ -1,14 +1,14 @@
 """Particles over several devices.
 
     mesh = spos.mesh.particle_mesh()                     # all devices, one axis
-    particles = spos.mesh.spread(particles, mesh)        # M must divide by their number
-    sampler = spos.spos(spos.mesh.on(target, mesh), …)   # then sample as ever
+    particles = spos.mesh.shard(particles, mesh)         # M must divide by their number
+    sampler = spos.spos(spos.mesh.shard_target(target, mesh), …)  # then sample as ever
 
-Spread particles stay spread: every step keeps their placement, and the answer is that of one device
-up to rounding. XLA finds the communication of the interaction by itself; `on` keeps the scores
-where their particles are, which matters when they are the gradients of networks. On a CPU, two host
-devices (`jax.config.update("jax_num_cpu_devices", 2)` before anything else) let two networks train
-side by side instead of sharing each small matrix product between the cores.
+Sharded particles stay sharded: every step keeps their placement, and the answer is that of one
+device up to rounding. XLA finds the communication of the interaction by itself; `shard_target`
+keeps the scores where their particles are, which matters when they are the gradients of networks.
+On a CPU, two host devices (`jax.config.update("jax_num_cpu_devices", 2)` before anything else) let
+two networks train side by side instead of sharing each small matrix product between the cores.
 """
 
 from collections.abc import Sequence
@@ -19,22 +19,39 @@ from jax.sharding import AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from spos import checks
-from spos.targets.target import as_target
-from spos.types import Particles, PyTree, Target
+from spos.cloud import size
+from spos.targets.target import Target, TargetLike, as_target
+from spos.types import Particles, PyTree
+from spos.values import static, value
 
 AXIS = "particles"
 
 
 def particle_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
-    """A row of devices, all of them by default."""
+    """A row of devices.
+
+    Args:
+        devices: all of them by default.
+
+    Returns:
+        The mesh, with one axis.
+    """
     chosen = jax.devices() if devices is None else list(devices)
     return jax.make_mesh((len(chosen),), (AXIS,), axis_types=(AxisType.Auto,), devices=chosen)
 
 
-def spread(particles: Particles, mesh: Mesh) -> Particles:
-    """The particles in equal shares on the devices of the mesh."""
+def shard(particles: Particles, mesh: Mesh) -> Particles:
+    """The particles in equal shares on the devices of the mesh.
+
+    Args:
+        particles: M of them, where M divides by the number of devices.
+        mesh: what `particle_mesh` gives.
+
+    Returns:
+        The same particles, placed.
+    """
     particles = checks.particles(particles)
-    count = len(jax.tree.leaves(particles)[0])
+    count = size(particles)
     if count % mesh.size:
         raise ValueError(
             f"particles must divide evenly among the {mesh.size} devices, got {count} of them"
@@ -42,25 +59,55 @@ def spread(particles: Particles, mesh: Mesh) -> Particles:
     return jax.device_put(particles, NamedSharding(mesh, P(AXIS)))
 
 
-def on(target: Any, mesh: Mesh) -> Target:
-    """The target with each device scoring its own particles."""
-    if hasattr(target, "estimator"):
+def shard_target(target: TargetLike, mesh: Mesh) -> Target:
+    """The target with each device scoring its own particles.
+
+    Args:
+        target: a log-density of one particle, or a target that remembers nothing.
+        mesh: what `particle_mesh` gives.
+
+    Returns:
+        The target.
+    """
+    target = as_target(target)
+    if target.remembers:
         raise ValueError(
-            "target must not remember earlier scores: what it remembers is not spread over "
+            "target must not remember earlier scores: what it remembers is not sharded over "
             f"devices, got {type(target).__name__}"
         )
-    return _OnMesh(as_target(target), mesh)
+    return ShardedTarget(target, mesh)
 
 
-class _OnMesh:
-    def __init__(self, target: Target, mesh: Mesh) -> None:
-        self.data = target.data
-        self.log_prob = target.log_prob
-        self.draw = target.draw
-        self.settings = getattr(target, "settings", None)
-        self._score = jax.shard_map(
-            target.score, mesh=mesh, in_specs=(P(AXIS), P()), out_specs=P(AXIS), check_vma=False
-        )
+@value
+class ShardedTarget(Target):
+    """See `shard_target`."""
+
+    target: Target
+    mesh: Mesh = static()
+
+    @property
+    def stochastic(self) -> bool:
+        return self.target.stochastic
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return self.target.settings
+
+    def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
+        return self.target.log_prob(theta, batch)
+
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> PyTree:
+        return self.target.draw(key, step)
+
+    def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
+        return self.target.gradient_evaluations(num_steps, num_particles)
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
-        return self._score(particles, batch)
+        sharded = jax.shard_map(
+            lambda target, particles, batch: target.score(particles, batch),
+            mesh=self.mesh,
+            in_specs=(P(), P(AXIS), P()),
+            out_specs=P(AXIS),
+            check_vma=False,
+        )
+        return sharded(self.target, particles, batch)

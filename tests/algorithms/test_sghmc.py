@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from spos.dynamics.step import standard_normal
 
 import spos
-from spos.dynamics.step import standard_normal
 from standard_errors import disagreement
 
 X = np.float32([[1.0, -2.0], [0.5, 3.0]])
@@ -16,7 +16,7 @@ CELLS = [(0.5, 0.4, 1.0), (1.0, 0.2, 1.2), (1.5, 1.0, 0.8)]  # step size, fricti
 
 def test_a_step_is_a_kick_half_the_way_friction_and_the_other_half(monkeypatch):
     monkeypatch.setattr(
-        "spos.dynamics.step.standard_normal", lambda key, particles: jnp.asarray(XI)
+        "spos.dynamics.moves.standard_normal", lambda key, particles: jnp.asarray(XI)
     )
     schedule = spos.schedules.inverse(0.3)
     sampler = spos.sghmc(lambda theta: -0.5 * jnp.sum(theta**2), schedule, 0.25)
@@ -92,6 +92,6 @@ def test_noise_in_the_scores_widens_the_cloud_as_stated():
 )
 def test_the_law_rejects_wrong_friction_noise(noise, monkeypatch):
     monkeypatch.setattr(
-        "spos.dynamics.step.standard_normal", lambda key, x: noise(standard_normal(key, x))
+        "spos.dynamics.moves.standard_normal", lambda key, x: noise(standard_normal(key, x))
     )
     assert not law() <= 1

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import spos
 from spos import mesh
 from spos.dynamics.noise import normal_matrix
-from spos.loop import run_key
+from spos.loop.run import run_key
 from spos_experiments.bench import BENCHMARKS
 from spos_experiments.bench import peers as others
 from spos_experiments.bench.control import control

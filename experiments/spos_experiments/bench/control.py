@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import rl
-from spos.loop import run_key
+from spos.loop.run import run_key
 from spos.rl.envs import cart_pole
 from spos.rl.episodes import act_all, play, play_outside
 from spos.rl.trajectories import Trajectories

@@ -14,8 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from spos.loop import advance, run_key
-from spos.types import Sampler
+from spos.dynamics.sampler import Sampler
+from spos.loop.run import advance, run_key
 
 Work = Callable[[int], object]  # do so many steps and wait for the end
 

@@ -19,14 +19,15 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from spos.dynamics.step import build_sampler, langevin, scaled
 
 from spos.algorithms.spos import spos
+from spos.dynamics.sampler import Sampler
 from spos.dynamics.schedules import as_schedule
-from spos.dynamics.step import build_sampler, langevin, scaled
 from spos.interaction import bandwidth as bandwidths
 from spos.interaction.kernels import rbf
 from spos.targets.target import as_target
-from spos.types import Sampler, State
+from spos.types import State
 
 DENSE_UP_TO = 50
 NODES, SPACING, MARGIN = 64, 0.4, 2.0  # the last two in units of η

@@ -7,7 +7,6 @@ import jax
 
 from spos import adapters, checks
 from spos.adapters.model import Model, ModelError
-from spos.algorithms.spos import spos
 from spos.auto.approach import NowhereFiniteError
 from spos.auto.host import sample_automatically, warn
 from spos.auto.judge import own_check
@@ -38,7 +37,7 @@ def fit(
 
     try:
         run = sample_automatically(
-            spos(read.target), start(0), seed=seed, progress=progress, redraw=start
+            read.target, start(0), seed=seed, progress=progress, redraw=start
         )
     except NowhereFiniteError as error:
         raise ModelError(f"{error}. In {read.name}, {read.blame(start(0))}") from error

@@ -9,7 +9,8 @@ import jax
 import numpy as np
 
 from spos import checks
-from spos.types import Particles, Target
+from spos.targets.target import Target
+from spos.types import Particles
 
 RADIUS = 2.0  # of the box where unconstrained parameters start
 

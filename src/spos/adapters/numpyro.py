@@ -37,8 +37,9 @@ from spos.adapters.model import (
 )
 from spos.names import leaf_name
 from spos.targets.shuffle import distinct
-from spos.targets.target import score_particles
+from spos.targets.target import Target, score_particles
 from spos.types import Particles, PyTree
+from spos.values import static, value
 
 NEEDS_NUMBERS = (
     jax.errors.ConcretizationTypeError,
@@ -55,32 +56,41 @@ class Minibatch(NamedTuple):
     rows: Mapping[str, jax.Array]
 
 
-class NumpyroTarget:
-    """The density of a model on unconstrained parameters; `plates` has N and B of each plate that
-    is subsampled."""
+Plates = tuple[tuple[str, tuple[int, int]], ...]  # name, N and B
 
-    def __init__(self, program: "_Program", data: PyTree, plates: Mapping[str, tuple[int, int]]):
-        self.data = data
-        self.plates = plates
-        self.settings = {"model": program.name, "plates": dict(plates)}
-        self._program = program
+
+@value
+class NumpyroTarget(Target):
+    """The density of a model on unconstrained parameters; `plates` are those subsampled."""
+
+    data: PyTree
+    program: "_Program" = static()
+    plates: Plates = static(default=())
+
+    @property
+    def stochastic(self) -> bool:
+        return bool(self.plates)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"model": self.program.name, "plates": dict(self.plates)}
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
         data, rows = Minibatch(self.data, {}) if batch is None else batch
-        args, kwargs = self._program.arguments(data)
-        return -potential_energy(self._program.seeded(0, rows), args, kwargs, theta)
+        args, kwargs = self.program.arguments(data)
+        return -potential_energy(self.program.seeded(0, rows), args, kwargs, theta)
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
         batch = Minibatch(self.data, {}) if batch is None else batch
         return score_particles(self.log_prob, particles, batch)
 
-    def draw(self, key: jax.Array, step: jax.Array | int = 0, data: PyTree = None) -> Minibatch:
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Minibatch:
         keys = jax.random.split(key, max(len(self.plates), 1))
         rows = {
             name: distinct(k, count, size)
-            for k, (name, (size, count)) in zip(keys, self.plates.items(), strict=False)
+            for k, (name, (size, count)) in zip(keys, self.plates, strict=False)
         }
-        return Minibatch(self.data if data is None else data, rows)
+        return Minibatch(self.data, rows)
 
 
 def read(model: Any, args: tuple, kwargs: dict[str, Any]) -> Model:
@@ -220,7 +230,7 @@ def _examine(program: _Program, data: PyTree) -> tuple[_Sites, NumpyroTarget]:
         sites = _sites(program.name, trace, whole.plates)
         seen.append(sites)
         theta = {name: jnp.zeros(shape) for name, shape in sites.shapes.items()}
-        return NumpyroTarget(program, data, {}).log_prob(theta)
+        return NumpyroTarget(data, program).log_prob(theta)
 
     try:
         jax.eval_shape(run, data)
@@ -228,7 +238,7 @@ def _examine(program: _Program, data: PyTree) -> tuple[_Sites, NumpyroTarget]:
         raise
     except (TypeError, ValueError) as error:
         raise not_evaluated(program.name, program.describe(), error) from error
-    return seen[0], NumpyroTarget(program, data, seen[0].plates)
+    return seen[0], NumpyroTarget(data, program, tuple(seen[0].plates.items()))
 
 
 def _sites(model: str, trace: Mapping[str, Any], plates: dict[str, tuple[int, int]]) -> _Sites:

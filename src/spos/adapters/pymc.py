@@ -24,7 +24,7 @@ from spos.adapters.model import (
     not_evaluated,
     nothing_to_sample,
 )
-from spos.targets.target import LogDensity
+from spos.targets.target import as_target
 from spos.types import Particles
 
 
@@ -103,7 +103,7 @@ def read(model: Any) -> Model:
 
     return Model(
         name=name,
-        target=LogDensity(log_prob),
+        target=as_target(log_prob),
         shapes=shapes,
         coords={dim: np.asarray(ticks) for dim, ticks in model.coords.items() if ticks is not None},
         dims={

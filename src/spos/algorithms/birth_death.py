@@ -24,45 +24,67 @@ Reference: Lu, Lu and Nolen, 2019, for birth-death beside Langevin dynamics.
 """
 
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.algorithms.automatic import is_automatic
-from spos.dynamics.ensemble import flat
-from spos.types import Info, PyTree, Sampler, State
+from spos.cloud import flatten, squared_distances
+from spos.dynamics.moves import Drift, Move
+from spos.dynamics.sampler import Flow, Sampler, check_sampler_type
+from spos.types import Info, Number, Particles, PyTree, State
+from spos.values import static, value
 
 
-def birth_death(sampler: Sampler, every: int = 10, rate: Any = 0.1) -> Sampler:
-    """The sampler with births and deaths after every `every` steps, so that separate modes get
-    their weights.
+@value
+class BirthDeath(Sampler):
+    """Another sampler with births and deaths; see `birth_death`."""
 
-    They last `rate` times as long as those steps, a step of size h being the time h: a larger rate
-    weighs sooner, and narrows the cloud more. The log-density is that of the step's minibatch.
-    """
-    if not isinstance(sampler, Sampler):
-        raise TypeError(f"sampler must come from spos.spos, spos.sgld, …, got {sampler!r}")
-    if is_automatic(sampler) or sampler.settings.get("optimizer") is not None:
-        raise ValueError(
-            "sampler must have a step_size, which is the clock of births and deaths, got None"
+    sampler: Sampler
+    rate: Number
+    every: int = static()
+
+    name: ClassVar[str] = "birth_death"
+
+    @property
+    def algorithm(self) -> str:
+        return self.sampler.algorithm
+
+    @property
+    def noise(self) -> Number | None:
+        return self.sampler.noise
+
+    @property
+    def move(self) -> Move:
+        return self.sampler.move
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        about = {"every": self.every, "rate": self.rate}
+        return {**self.sampler.settings, "birth_death": about}
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        return self.sampler.drift(key, state, scores)
+
+    def step(self, key: jax.Array, state: State, batch: PyTree = None) -> tuple[State, Info]:
+        state, info = self.sampler.step(key, state, batch)
+        time = self.rate * self.every * info.step_size
+        state = jax.lax.cond(
+            state.step % self.every == 0,
+            lambda state: self.exchange(jax.random.fold_in(key, 3), state, batch, time),
+            lambda state: state,
+            state,
         )
-    if hasattr(sampler.target, "estimator"):
-        raise ValueError(
-            "sampler must have a target without memory: what it remembers of a particle that died "
-            f"is of no use to another, got {type(sampler.target).__name__}"
-        )
-    checks.whole("every", every)
-    checks.positive("rate", rate)
-    target = sampler.target
+        return state, info
 
-    def exchange(key: jax.Array, state: State, batch: PyTree, time: Any) -> State:
-        one = jax.value_and_grad(target.log_prob)
+    def exchange(self, key: jax.Array, state: State, batch: PyTree, time: jax.Array) -> State:
+        """Births and deaths of so long a time."""
+        one = jax.value_and_grad(self.target.log_prob)
         log_prob, scores = jax.vmap(one, in_axes=(0, None))(state.particles, batch)
-        theta = flat(state.particles)
+        theta = flatten(state.particles)
         # z has M numbers, and not d: then |z|² is as above, and nothing must be factored
-        z = (theta - theta.mean(0)) @ flat(scores).T / len(theta) ** 0.5
+        z = (theta - theta.mean(0)) @ flatten(scores).T / len(theta) ** 0.5
         excess = crowding(z) - log_prob.astype(z.dtype)
         luck = jax.random.uniform(key, (3, len(theta)), theta.dtype)
         place = successors(time * (excess - excess.mean()), luck)
@@ -75,25 +97,38 @@ def birth_death(sampler: Sampler, every: int = 10, rate: Any = 0.1) -> Sampler:
             memory=jax.tree.map(moved, state.memory),
         )
 
-    def step(key: jax.Array, state: State, batch: PyTree = None) -> tuple[State, Info]:
-        state, info = sampler.step(key, state, batch)
-        time = rate * every * info.step_size
-        state = jax.lax.cond(
-            state.step % every == 0,
-            lambda state: exchange(jax.random.fold_in(key, 3), state, batch, time),
-            lambda state: state,
-            state,
-        )
-        return state, info
 
-    about = {**sampler.settings, "birth_death": {"every": every, "rate": rate}}
-    return Sampler(sampler.init, step, target, about)
+def birth_death(sampler: Sampler, every: int = 10, rate: Number = 0.1) -> BirthDeath:
+    """The sampler with births and deaths, so that separate modes get their weights.
+
+    Args:
+        sampler: any sampler with a step size whose target remembers nothing. The log-density that
+            counts is that of the step's minibatch.
+        every: the number of steps between births and deaths.
+        rate: they last `rate` times as long as those steps, a step of size h being the time h: a
+            larger rate weighs sooner, and narrows the cloud more.
+
+    Returns:
+        The sampler.
+    """
+    check_sampler_type(sampler)
+    if isinstance(sampler, Flow) and sampler.optimizer is not None:
+        raise ValueError(
+            "sampler must have a step_size, which is the clock of births and deaths, got None"
+        )
+    if sampler.target.remembers:
+        raise ValueError(
+            "sampler must have a target without memory: what it remembers of a particle that died "
+            f"is of no use to another, got {type(sampler.target).__name__}"
+        )
+    checks.whole("every", every)
+    rate = checks.positive("rate", rate)
+    return BirthDeath(sampler.target, sampler.step_size, sampler=sampler, rate=rate, every=every)
 
 
 def crowding(z: jax.Array) -> jax.Array:
     """log μ at every row of z, up to a constant."""
-    squares = jnp.sum(z * z, 1)
-    sq = jnp.maximum(squares[:, None] + squares - 2.0 * z @ z.T, 0.0)
+    sq = squared_distances(z, z)
     width = jnp.median(jnp.sort(sq, 1)[:, round(len(z) ** 0.5)])
     return jax.nn.logsumexp(-0.5 * sq / jnp.maximum(width, 1e-30), 1)
 

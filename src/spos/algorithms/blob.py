@@ -14,33 +14,49 @@ lose most of their variance (`tests/test_family.py` has the numbers).
 References: Chen et al., UAI 2018; Carrillo, Craig, Patacchini, 2019.
 """
 
-from typing import Any
+import jax
+import optax
 
-from spos.dynamics.step import Preconditioner, build_sampler, noiseless
-from spos.interaction import descent
+from spos.dynamics.moves import Drift
+from spos.dynamics.preconditioners import Preconditioner
+from spos.dynamics.sampler import Flow
+from spos.dynamics.schedules import StepSize
+from spos.interaction.diffusion import check_diffusion, diffuse
 from spos.interaction.kernels import Kernel, rbf
-from spos.targets.target import as_target
-from spos.types import Sampler
+from spos.targets.target import TargetLike
+from spos.types import Particles, State
+from spos.values import value
+
+
+@value
+class Blob(Flow):
+    """The sampler of the module's text; see `blob`."""
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        return Drift(*diffuse(self.kernel, "blob", state, scores))
 
 
 def blob(
-    target: Any,
-    step_size: Any = None,
+    target: TargetLike,
+    step_size: StepSize | None = None,
     *,
     kernel: Kernel = rbf(),  # noqa: B008 (immutable)
     preconditioner: Preconditioner | None = None,
-    optimizer: Any = None,
-) -> Sampler:
-    """Deterministic particles that a smoothed entropy keeps apart; arguments as in `spos.svgd`."""
-    return build_sampler(
-        as_target(target),
-        descent(kernel, "blob"),
-        *noiseless(step_size, preconditioner, optimizer),
-        {
-            "algorithm": "blob",
-            "step_size": step_size,
-            "kernel": kernel,
-            "preconditioner": preconditioner,
-            "optimizer": optimizer,
-        },
-    )
+    optimizer: optax.GradientTransformation | None = None,
+) -> Blob:
+    """Deterministic particles that a smoothed entropy keeps apart.
+
+    Args:
+        target: a log-density of one particle, or a target such as `spos.posterior` gives.
+        step_size: a number above 0, or a schedule (`spos.schedules`, optax).
+        kernel: `spos.rbf(...)`, `spos.imq(...)` or another `spos.Kernel`.
+        preconditioner: `spos.rmsprop(...)`, `spos.adagrad(...)`, `spos.adam(...)`,
+            `spos.ensemble()` or None.
+        optimizer: an optax optimizer that takes the direction as its gradient, instead of
+            `step_size` and `preconditioner`.
+
+    Returns:
+        The sampler.
+    """
+    check_diffusion(kernel, "blob")
+    return Blob.flow(target, step_size, kernel, preconditioner, optimizer)

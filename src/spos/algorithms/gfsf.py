@@ -12,36 +12,55 @@ factored, so that particles are limited to 4096.
 Reference: Liu, Zhuo, Cheng, Zhang, Zhu, Carin, ICML 2019.
 """
 
-from typing import Any
+import jax
+import optax
 
-from spos.dynamics.step import Preconditioner, build_sampler, noiseless
-from spos.interaction import RIDGE, descent
+from spos import checks
+from spos.dynamics.moves import Drift
+from spos.dynamics.preconditioners import Preconditioner
+from spos.dynamics.sampler import Flow
+from spos.dynamics.schedules import StepSize
+from spos.interaction.diffusion import RIDGE, check_diffusion, diffuse
 from spos.interaction.kernels import Kernel, rbf
-from spos.targets.target import as_target
-from spos.types import Sampler
+from spos.targets.target import TargetLike
+from spos.types import Number, Particles, State
+from spos.values import value
+
+
+@value
+class GFSF(Flow):
+    """The sampler of the module's text; see `gfsf`."""
+
+    ridge: Number = RIDGE
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        return Drift(*diffuse(self.kernel, "gfsf", state, scores, ridge=self.ridge))
 
 
 def gfsf(
-    target: Any,
-    step_size: Any = None,
+    target: TargetLike,
+    step_size: StepSize | None = None,
     *,
     kernel: Kernel = rbf(),  # noqa: B008 (immutable)
-    ridge: float = RIDGE,
+    ridge: Number = RIDGE,
     preconditioner: Preconditioner | None = None,
-    optimizer: Any = None,
-) -> Sampler:
-    """Deterministic particles that follow a smoothed field; arguments as in `spos.svgd`, and
-    `ridge` for ε."""
-    return build_sampler(
-        as_target(target),
-        descent(kernel, "gfsf", ridge=ridge),
-        *noiseless(step_size, preconditioner, optimizer),
-        {
-            "algorithm": "gfsf",
-            "step_size": step_size,
-            "kernel": kernel,
-            "ridge": ridge,
-            "preconditioner": preconditioner,
-            "optimizer": optimizer,
-        },
-    )
+    optimizer: optax.GradientTransformation | None = None,
+) -> GFSF:
+    """Deterministic particles that follow a smoothed field.
+
+    Args:
+        target: a log-density of one particle, or a target such as `spos.posterior` gives.
+        step_size: a number above 0, or a schedule (`spos.schedules`, optax).
+        kernel: `spos.rbf(...)`, `spos.imq(...)` or another `spos.Kernel`.
+        ridge: ε, relative to the diagonal of the kernel matrix.
+        preconditioner: `spos.rmsprop(...)`, `spos.adagrad(...)`, `spos.adam(...)`,
+            `spos.ensemble()` or None.
+        optimizer: an optax optimizer that takes the direction as its gradient, instead of
+            `step_size` and `preconditioner`.
+
+    Returns:
+        The sampler.
+    """
+    check_diffusion(kernel, "gfsf")
+    ridge = checks.positive("ridge", ridge)
+    return GFSF.flow(target, step_size, kernel, preconditioner, optimizer, ridge=ridge)

@@ -15,29 +15,56 @@ to 4096, and a step costs O(M³); the factor is of K + δI, with a δ of 1e-6 M 
 Reference: Gallego, Insua, 2018 (stochastic gradient MCMC with repulsive forces).
 """
 
-from typing import Any
+from typing import ClassVar
 
-from spos.dynamics.schedules import as_schedule
-from spos.dynamics.step import build_sampler, langevin
-from spos.interaction import kernel_root, stein
-from spos.interaction.kernels import Kernel
-from spos.targets.target import as_target
-from spos.types import Sampler
+import jax
+
+from spos.dynamics.moves import Drift, Langevin, Move
+from spos.dynamics.sampler import Sampler, required
+from spos.dynamics.schedules import StepSize
+from spos.interaction.kernels import Kernel, check_kernel
+from spos.interaction.stein_direction import stein
+from spos.targets.target import TargetLike
+from spos.types import Particles, State
+from spos.values import value
 
 
-def noisy_svgd(target: Any, step_size: Any, *, kernel: Kernel) -> Sampler:
-    """Interacting particles whose noise has the kernel as its covariance; arguments as in
-    `spos.spos`, with a kernel of fixed bandwidth such as `spos.rbf(1.0)`."""
-    drift = stein(kernel)
-    if isinstance(kernel.bandwidth, str):
+@value
+class NoisySVGD(Sampler):
+    """The sampler of the module's text; see `noisy_svgd`."""
+
+    kernel: Kernel
+
+    name: ClassVar[str] = "noisy_svgd"
+
+    @property
+    def noise(self) -> float:
+        return 1.0
+
+    @property
+    def move(self) -> Move:
+        return Langevin(self.noise, kernel=self.kernel)
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        return Drift(*stein(self.kernel, key, state, scores))
+
+
+def noisy_svgd(
+    target: TargetLike, step_size: StepSize | None = None, *, kernel: Kernel
+) -> NoisySVGD:
+    """Interacting particles whose noise has the kernel as its covariance.
+
+    Args:
+        target: a log-density of one particle, or a target such as `spos.posterior` gives.
+        step_size: a number above 0, or a schedule (`spos.schedules`, optax).
+        kernel: with a fixed bandwidth, such as `spos.rbf(1.0)`.
+
+    Returns:
+        The sampler.
+    """
+    if not check_kernel(kernel).fixed:
         raise ValueError(
-            "kernel must have a number as its bandwidth: with a rule the law would not be exact, "
+            "kernel must have a fixed bandwidth, a number: with a rule the law would not be exact, "
             f"got {kernel!r}"
         )
-    return build_sampler(
-        as_target(target),
-        drift,
-        langevin(1.0, None, kernel_root(kernel)),
-        as_schedule("step_size", step_size),
-        {"algorithm": "noisy_svgd", "step_size": step_size, "kernel": kernel},
-    )
+    return NoisySVGD.of(target, required(step_size), kernel=kernel)

@@ -11,40 +11,63 @@ high dimensions. β → ∞ is SVGD, and without the Stein direction this is `sp
 Reference: Zhang, Zhang, Carin, Chen, AISTATS 2020.
 """
 
-from typing import Any
+import jax
+import optax
 
 from spos import checks
-from spos.dynamics.step import Preconditioner, build_sampler, noiseless
-from spos.interaction import Diffusion, descent
+from spos.dynamics.moves import Drift
+from spos.dynamics.preconditioners import Preconditioner
+from spos.dynamics.sampler import Flow
+from spos.dynamics.schedules import StepSize
+from spos.interaction.diffusion import Diffusion, check_diffusion, diffuse
 from spos.interaction.kernels import Kernel, rbf
-from spos.targets.target import as_target
-from spos.types import Sampler
+from spos.targets.target import TargetLike
+from spos.types import Number, Particles, State
+from spos.values import static, value
+
+
+@value
+class POS(Flow):
+    """The sampler of the module's text; see `pos`."""
+
+    beta: Number = 1.0
+    diffusion: Diffusion = static(default="blob")
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        weight = 1.0 / self.beta
+        return Drift(
+            *diffuse(self.kernel, self.diffusion, state, scores, weight=weight, stein=True)
+        )
 
 
 def pos(
-    target: Any,
-    step_size: Any = None,
-    beta: Any = 1.0,
+    target: TargetLike,
+    step_size: StepSize | None = None,
+    beta: Number = 1.0,
     *,
     kernel: Kernel = rbf(),  # noqa: B008 (immutable)
     diffusion: Diffusion = "blob",
     preconditioner: Preconditioner | None = None,
-    optimizer: Any = None,
-) -> Sampler:
-    """Deterministic particles with both interactions; arguments as in `spos.spos` and `spos.svgd`,
-    and `diffusion` for the way in which the cloud's density is smoothed."""
-    weight = 1.0 / checks.positive("beta", beta)
-    return build_sampler(
-        as_target(target),
-        descent(kernel, diffusion, weight=weight, stein=True),
-        *noiseless(step_size, preconditioner, optimizer),
-        {
-            "algorithm": "pos",
-            "step_size": step_size,
-            "beta": beta,
-            "kernel": kernel,
-            "diffusion": diffusion,
-            "preconditioner": preconditioner,
-            "optimizer": optimizer,
-        },
+    optimizer: optax.GradientTransformation | None = None,
+) -> POS:
+    """Deterministic particles with both interactions.
+
+    Args:
+        target: a log-density of one particle, or a target such as `spos.posterior` gives.
+        step_size: a number above 0, or a schedule (`spos.schedules`, optax).
+        beta: 1/β is the weight of score and diffusion beside the Stein direction.
+        kernel: `spos.rbf(...)`, `spos.imq(...)` or another `spos.Kernel`.
+        diffusion: the way in which the cloud's density is smoothed: "blob", "gfsd" or "gfsf".
+        preconditioner: `spos.rmsprop(...)`, `spos.adagrad(...)`, `spos.adam(...)`,
+            `spos.ensemble()` or None.
+        optimizer: an optax optimizer that takes the direction as its gradient, instead of
+            `step_size` and `preconditioner`.
+
+    Returns:
+        The sampler.
+    """
+    check_diffusion(kernel, diffusion)
+    beta = checks.positive("beta", beta)
+    return POS.flow(
+        target, step_size, kernel, preconditioner, optimizer, beta=beta, diffusion=diffusion
     )

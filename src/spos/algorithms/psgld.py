@@ -20,34 +20,53 @@ Reference: Li, Chen, Carlson and Carin, AAAI 2016, where P is made from the scor
 number of data N: their step is ours divided by N, and so is their ε.
 """
 
-from typing import Any
-
 import jax
-import jax.numpy as jnp
 
-from spos.dynamics.schedules import as_schedule
-from spos.dynamics.step import Preconditioner, build_sampler, langevin, rmsprop
-from spos.targets.target import as_target
-from spos.types import Particles, Sampler, State
+from spos.dynamics.moves import Drift, Langevin, Move
+from spos.dynamics.preconditioners import Preconditioner, rmsprop
+from spos.dynamics.sampler import Sampler, check_preconditioner, required
+from spos.dynamics.schedules import StepSize
+from spos.targets.target import TargetLike
+from spos.types import Particles, State
+from spos.values import value
+
+
+@value
+class PSGLD(Sampler):
+    """The sampler of the module's text; see `psgld`."""
+
+    preconditioner: Preconditioner
+
+    @property
+    def noise(self) -> float:
+        return 1.0
+
+    @property
+    def move(self) -> Move:
+        return Langevin(self.noise, self.preconditioner)
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        return Drift(scores)
 
 
 def psgld(
-    target: Any,
-    step_size: Any,
+    target: TargetLike,
+    step_size: StepSize | None = None,
     *,
     preconditioner: Preconditioner = rmsprop(0.99),  # noqa: B008 (immutable)
-) -> Sampler:
-    """Preconditioned Langevin chains that do not interact; arguments as in `spos.sgld`."""
+) -> PSGLD:
+    """Preconditioned Langevin chains that do not interact.
+
+    Args:
+        target: a log-density of one particle, or a target such as `spos.posterior` gives.
+        step_size: a number above 0, or a schedule (`spos.schedules`, optax).
+        preconditioner: `spos.rmsprop(...)`, `spos.adagrad(...)`, `spos.adam(...)` or
+            `spos.ensemble()`.
+
+    Returns:
+        The sampler.
+    """
     if preconditioner is None:
         raise ValueError("preconditioner must not be None: without one, use spos.sgld")
-
-    def drift(key: jax.Array, state: State, scores: Particles):
-        return scores, jnp.nan
-
-    return build_sampler(
-        as_target(target),
-        drift,
-        langevin(1.0, preconditioner),
-        as_schedule("step_size", step_size),
-        {"algorithm": "psgld", "step_size": step_size, "preconditioner": preconditioner},
-    )
+    check_preconditioner(preconditioner)
+    return PSGLD.of(target, required(step_size), preconditioner=preconditioner)

@@ -28,35 +28,47 @@ References: Chen, Fox and Guestrin, ICML 2014; the order of the four parts is th
 Matthews, 2013, begun at its kick so that a step needs one score.
 """
 
-from typing import Any
-
 import jax
-import jax.numpy as jnp
 
 from spos import checks
-from spos.dynamics.schedules import as_schedule
-from spos.dynamics.step import build_sampler, underdamped
-from spos.targets.target import as_target
-from spos.types import Particles, Sampler, State
+from spos.dynamics.moves import Drift, Move, Underdamped
+from spos.dynamics.sampler import Sampler, required
+from spos.dynamics.schedules import StepSize
+from spos.targets.target import TargetLike
+from spos.types import Number, Particles, State
+from spos.values import value
 
 
-def sghmc(target: Any, step_size: Any, friction: Any = 0.1) -> Sampler:
+@value
+class SGHMC(Sampler):
+    """The sampler of the module's text; see `sghmc`."""
+
+    friction: Number
+
+    @property
+    def noise(self) -> float:
+        return 1.0
+
+    @property
+    def move(self) -> Move:
+        return Underdamped(self.friction)
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        return Drift(scores)
+
+
+def sghmc(target: TargetLike, step_size: StepSize | None = None, friction: Number = 0.1) -> SGHMC:
     """Chains with momentum that do not interact.
 
-    `target` and `step_size` are as in `spos.sgld`; `friction` is the share of its velocity that a
-    particle loses in a step, above 0 and at most 1.
+    Args:
+        target: a log-density of one particle, or a target such as `spos.posterior` gives.
+        step_size: a number above 0, or a schedule (`spos.schedules`, optax).
+        friction: the share of its velocity that a particle loses in a step, above 0, at most 1.
+
+    Returns:
+        The sampler.
     """
     checks.positive("friction", friction)
     if not checks.is_traced(friction) and friction > 1:
         raise ValueError(f"friction must be at most 1, all of the velocity, got {friction!r}")
-
-    def drift(key: jax.Array, state: State, scores: Particles):
-        return scores, jnp.nan
-
-    return build_sampler(
-        as_target(target),
-        drift,
-        underdamped(friction),
-        as_schedule("step_size", step_size),
-        {"algorithm": "sghmc", "step_size": step_size, "friction": friction},
-    )
+    return SGHMC.of(target, required(step_size), friction=friction)

@@ -9,45 +9,56 @@ of order h: on a standard normal the variance is 1 / (1 - h/2β) instead of 1.
 Reference: Welling and Teh, ICML 2011.
 """
 
-from typing import Any
-
 import jax
-import jax.numpy as jnp
 
 from spos import checks
-from spos.algorithms.automatic import automatic
-from spos.dynamics.ensemble import Ensemble
-from spos.dynamics.schedules import as_schedule
-from spos.dynamics.step import Preconditioner, build_sampler, langevin, scaled
-from spos.targets.target import as_target
-from spos.types import Particles, Sampler, State
+from spos.dynamics.moves import Drift, Langevin, Move, scaled
+from spos.dynamics.preconditioners import Preconditioner
+from spos.dynamics.sampler import Sampler, check_preconditioner, required
+from spos.dynamics.schedules import StepSize
+from spos.targets.target import TargetLike
+from spos.types import Number, Particles, State
+from spos.values import value
+
+
+@value
+class SGLD(Sampler):
+    """The sampler of the module's text; see `sgld`."""
+
+    beta: Number
+    preconditioner: Preconditioner | None
+
+    @property
+    def noise(self) -> Number:
+        return 1.0 / self.beta
+
+    @property
+    def move(self) -> Move:
+        return Langevin(self.noise, self.preconditioner)
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        return Drift(scaled(self.noise, scores))
 
 
 def sgld(
-    target: Any,
-    step_size: Any = None,
-    beta: Any = 1.0,
+    target: TargetLike,
+    step_size: StepSize | None = None,
+    beta: Number = 1.0,
     *,
-    preconditioner: Preconditioner | Ensemble | None = None,
-) -> Sampler:
-    """Parallel Langevin chains that do not interact; arguments as in `spos.spos`."""
-    weight = 1.0 / checks.positive("beta", beta)
-    settings = {
-        "algorithm": "sgld",
-        "step_size": step_size,
-        "beta": beta,
-        "preconditioner": preconditioner,
-    }
-    if step_size is None:
-        return automatic(as_target(target), settings)
+    preconditioner: Preconditioner | None = None,
+) -> SGLD:
+    """Parallel Langevin chains that do not interact.
 
-    def drift(key: jax.Array, state: State, scores: Particles):
-        return scaled(weight, scores), jnp.nan
+    Args:
+        target: a log-density of one particle, or a target such as `spos.posterior` gives.
+        step_size: a number above 0, or a schedule (`spos.schedules`, optax).
+        beta: only h/β matters.
+        preconditioner: `spos.rmsprop(...)`, `spos.adagrad(...)`, `spos.adam(...)`,
+            `spos.ensemble()` or None.
 
-    return build_sampler(
-        as_target(target),
-        drift,
-        langevin(weight, preconditioner),
-        as_schedule("step_size", step_size),
-        settings,
-    )
+    Returns:
+        The sampler.
+    """
+    beta = checks.positive("beta", beta)
+    check_preconditioner(preconditioner)
+    return SGLD.of(target, required(step_size), beta=beta, preconditioner=preconditioner)

@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from spos.algorithms.birth_death import successors
+from spos.cloud import squared_distances
 
 TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
@@ -88,9 +89,7 @@ def birth_death(z: np.ndarray, path: np.ndarray, rng: np.random.Generator) -> np
     """For each place, the particle that stands there after one unit of time. `path` has the
     log-density of the last records, the present one at its end."""
     count, size = z.shape
-    squares = (z * z).sum(1)
-    sq = np.maximum(squares[:, None] + squares - 2 * z @ z.T, 0.0)
-    near = np.sort(sq, 1)[:, round(np.sqrt(count))]
+    near = np.sort(squared_distances(z, z), 1)[:, round(np.sqrt(count))]
     crowd = -0.5 * size * np.log(np.maximum(near, 1e-6 * np.median(near) + 1e-300))
     excess = crowd - path[-1]
     excess = np.clip(excess - np.median(excess), -WIDEST, WIDEST)

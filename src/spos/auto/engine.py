@@ -18,16 +18,18 @@ difference of two particles of the other half. That is symmetric, hence exact to
 between modes that both halves know.
 """
 
-import functools
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from spos.cloud import squared_distances
 from spos.dynamics.noise import normal_matrix
-from spos.types import Particles, PyTree, Sampler
+from spos.programs import compiled
+from spos.targets.target import Target
+from spos.types import Number, Particles
+from spos.values import Value, static, value
 
 RECORDS = 25  # of a chunk
 LONGEST_STEP = 1.9  # a leapfrog on a standard normal is unstable from 2 on
@@ -68,16 +70,26 @@ class Records(NamedTuple):
     acceptance: jax.Array
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A sampler's target as a function of flat vectors. Equal ones share a compiled program."""
+@value
+class Problem(Value):
+    """A target as a function of flat vectors. Problems of one structure share a compiled program.
 
-    sampler: Sampler
-    structure: Any
-    shapes: tuple[tuple[int, ...], ...]
-    dtypes: tuple[Any, ...]
-    beta: float
-    accept: float = 0.8
+    `beta` is what the Stein field counts beside the score; None leaves it out.
+    """
+
+    target: Target
+    beta: Number | None
+    structure: Any = static()
+    shapes: tuple[tuple[int, ...], ...] = static()
+    dtypes: tuple[Any, ...] = static()
+    accept: float = static(default=0.8)
+
+    @classmethod
+    def of(cls, target: Target, particles: Particles, beta: Number | None) -> "Problem":
+        """The problem of these particles, of which only the form counts."""
+        leaves, structure = jax.tree.flatten(particles)
+        shapes = tuple(tuple(leaf.shape[1:]) for leaf in leaves)
+        return cls(target, beta, structure, shapes, tuple(leaf.dtype for leaf in leaves))
 
     @property
     def dtype(self) -> Any:
@@ -93,10 +105,10 @@ class Problem:
         ]
         return jax.tree.unflatten(self.structure, parts)
 
-    def evaluate(self, data: PyTree, frame: Frame, z: jax.Array) -> Cloud:
+    def evaluate(self, frame: Frame, z: jax.Array) -> Cloud:
         """Where anything is not a number, the density is nothing."""
-        target = self.sampler.target
-        batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32), data)
+        target = self.target
+        batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32))
 
         def log_prob(theta: jax.Array) -> jax.Array:
             return jnp.asarray(target.log_prob(self.unflatten(theta), batch), self.dtype)
@@ -113,8 +125,7 @@ def stein_field(z: jax.Array, others: jax.Array, scores: jax.Array) -> jax.Array
     count = len(others)
     spread = jnp.sum((others - others.mean(0)) ** 2) / (count - 1)
     slope = jnp.log(float(count)) / jnp.maximum(spread, 1e-12)  # 2/η²
-    sq = jnp.sum(z * z, 1)[:, None] + jnp.sum(others * others, 1) - 2.0 * z @ others.T
-    k = jnp.exp(-0.5 * slope * jnp.maximum(sq, 0.0)) / count
+    k = jnp.exp(-0.5 * slope * squared_distances(z, others)) / count
     return k @ (scores - slope * others) + slope * k.sum(1, keepdims=True) * z
 
 
@@ -140,14 +151,14 @@ def choose(uniforms: jax.Array, count: int) -> jax.Array:
     return jnp.minimum(jnp.floor(uniforms * count).astype(jnp.int32), count - 1)
 
 
-def move_half(problem, data, frame, luck: Luck, own: Cloud, other: Cloud, step, leaps, jumping):
+def move_half(problem, frame, luck: Luck, own: Cloud, other: Cloud, step, leaps, jumping):
     """The move of the module's docstring; also the acceptance probability of every particle."""
     size, rivals = own.z.shape[1], len(other.z)
     e = step[:, None]
 
     def force(z: jax.Array, g: jax.Array) -> jax.Array:
         f = g
-        if problem.beta:
+        if problem.beta is not None:
             f = g + problem.beta * stein_field(z, other.z, other.score)
         push = 0.5 * e * e * jnp.linalg.norm(f, axis=1, keepdims=True)
         limit = jnp.minimum(1.0, math.sqrt(size) / jnp.maximum(push, 1e-30))
@@ -156,7 +167,7 @@ def move_half(problem, data, frame, luck: Luck, own: Cloud, other: Cloud, step, 
     def leap(carry):
         n, cloud, p, f = carry
         p = p + 0.5 * e * f
-        cloud = problem.evaluate(data, frame, cloud.z + e * p)
+        cloud = problem.evaluate(frame, cloud.z + e * p)
         f = force(cloud.z, cloud.score)
         return n + 1, cloud, p + 0.5 * e * f, f
 
@@ -179,7 +190,7 @@ def move_half(problem, data, frame, luck: Luck, own: Cloud, other: Cloud, step, 
     return kept, likely
 
 
-def move(problem, data, frame, key, cloud: Cloud, tuning: Tuning):
+def move(problem, frame, key, cloud: Cloud, tuning: Tuning):
     """Both halves once, and once more with jumps if they are on; then the steps adapt."""
     half = len(cloud.z) // 2
     luck = draw_luck(key, cloud.z)
@@ -191,9 +202,7 @@ def move(problem, data, frame, key, cloud: Cloud, tuning: Tuning):
         front = jax.tree.map(lambda x: x[:half], carry)
         back = jax.tree.map(lambda x: x[half:], carry)
         own, luck, step, acceptance = front
-        own, likely = move_half(
-            problem, data, frame, luck, own, back[0], step, tuning.leaps, n >= 2
-        )
+        own, likely = move_half(problem, frame, luck, own, back[0], step, tuning.leaps, n >= 2)
         front = own, luck, step, jnp.where(n >= 2, acceptance, likely)
         return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), back, front)
 
@@ -206,14 +215,14 @@ def move(problem, data, frame, key, cloud: Cloud, tuning: Tuning):
     return cloud, tuning._replace(log_step=log_step), acceptance
 
 
-@functools.partial(jax.jit, static_argnames=("problem",))
-def evaluate(problem: Problem, data: PyTree, frame: Frame, z: jax.Array) -> Cloud:
-    return problem.evaluate(data, frame, z)
+@compiled()
+def evaluate(problem: Problem, frame: Frame, z: jax.Array) -> Cloud:
+    return problem.evaluate(frame, z)
 
 
-@functools.partial(jax.jit, static_argnames=("problem",))
+@compiled()
 def chunk(
-    problem: Problem, data: PyTree, frame: Frame, key: jax.Array, cloud: Cloud, tuning: Tuning
+    problem: Problem, frame: Frame, key: jax.Array, cloud: Cloud, tuning: Tuning
 ) -> tuple[Cloud, jax.Array, Records]:
     """RECORDS times `thin` moves: the last cloud, the steps, and a record of every `thin`-th."""
 
@@ -224,7 +233,7 @@ def chunk(
             cloud, log_step, total = inner
             own = jax.random.fold_in(key, n * tuning.thin + m)
             now = tuning._replace(log_step=log_step)
-            cloud, now, acceptance = move(problem, data, frame, own, cloud, now)
+            cloud, now, acceptance = move(problem, frame, own, cloud, now)
             return cloud, now.log_step, total + acceptance
 
         start = (cloud, log_step, jnp.zeros_like(log_step))

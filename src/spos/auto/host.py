@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.algorithms.automatic import kernel_weight
 from spos.auto import approach, metric
 from spos.auto.engine import RECORDS, Cloud, Frame, Problem, Tuning, chunk, evaluate
 from spos.auto.judge import Round, arviz_checks, arviz_stats, measure
@@ -25,8 +24,8 @@ from spos.auto.verdict import Check, Verdict
 from spos.io import progress as progress_line
 from spos.names import parameters
 from spos.result import versions
-from spos.targets.target import check_target
-from spos.types import Particles, Sampler
+from spos.targets.target import Target, check_target
+from spos.types import Particles
 
 FEWEST, ENOUGH = 4, 100  # particles
 TRAJECTORY, LEAPS = 1.5, 64  # whitened length between two refreshments of the noise
@@ -44,28 +43,25 @@ def warn(verdict: Verdict, stacklevel: int) -> None:
 
 
 def sample_automatically(
-    sampler: Sampler,
+    target: Target,
     particles: Particles,
     *,
+    beta: float | None = 1.0,
     seed: int = 0,
     progress: bool | None = None,
     redraw: Callable[[int], Particles] | None = None,
 ) -> AutomaticResult:
-    """See `spos.sample`. `redraw(n)` gives other particles to start from."""
+    """See `spos.fit`. `redraw(n)` gives other particles to start from."""
     arviz_stats()
     particles = checks.particles(particles)
-    check_target(sampler.target, particles)
-    must_be_exact(sampler)
-    return _Run(sampler, particles, seed, redraw).go(progress)
+    check_target(target, particles)
+    must_be_exact(target)
+    return _Run(target, particles, beta, seed, redraw).go(progress)
 
 
-def must_be_exact(sampler: Sampler) -> None:
+def must_be_exact(target: Target) -> None:
     """A Metropolis test needs the log-density itself."""
-    target = sampler.target
-    first = jnp.zeros((), jnp.int32)
-    batches = [target.draw(jax.random.key(seed), first, target.data) for seed in (0, 1)]
-    pairs = zip(*map(jax.tree.leaves, batches), strict=True)
-    if hasattr(target, "estimator") or not all(np.array_equal(a, b) for a, b in pairs):
+    if target.stochastic:
         raise ValueError(
             "target must be the exact log-density for an automatic step_size, got one that is "
             "estimated from minibatches: use all the data, or give step_size and num_steps"
@@ -85,15 +81,18 @@ def two_halves(theta: np.ndarray) -> np.ndarray:
 class _Run:
     """One call: what is fixed by the starts, and the cloud in their coordinates y."""
 
-    def __init__(self, sampler, particles, seed, redraw) -> None:
+    def __init__(
+        self,
+        target: Target,
+        particles: Particles,
+        beta: float | None,
+        seed: int,
+        redraw: Callable[[int], Particles] | None,
+    ) -> None:
         self.began = time.monotonic()
-        self.sampler, self.seed, self.data = sampler, seed, sampler.target.data
+        self.seed = seed
         self.key, self.rng = jax.random.key(seed), np.random.default_rng(seed)
-        leaves, structure = jax.tree.flatten(particles)
-        self.problem = Problem(
-            *(sampler, structure, tuple(leaf.shape[1:] for leaf in leaves)),
-            *(tuple(leaf.dtype for leaf in leaves), kernel_weight(sampler)),
-        )
+        self.problem = Problem.of(target, particles, beta)
         self.names, theta = parameters(particles)
         theta = two_halves(theta)
         self.count, self.size = theta.shape
@@ -115,12 +114,12 @@ class _Run:
     def _log_prob(self, theta: np.ndarray) -> np.ndarray:
         self.evaluations += self.count
         frame = self._as_frame(np.zeros(self.size), np.eye(self.size))
-        return np.asarray(evaluate(self.problem, self.data, frame, self._array(theta)).log_prob)
+        return np.asarray(evaluate(self.problem, frame, self._array(theta)).log_prob)
 
     def _look(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Density and score at y."""
         frame = self._as_frame(self.origin, self.base)
-        cloud = evaluate(self.problem, self.data, frame, self._array(y))
+        cloud = evaluate(self.problem, frame, self._array(y))
         self.evaluations += self.count
         log_prob, score = (np.asarray(x, float) for x in cloud[1:])
         return log_prob, score
@@ -151,7 +150,7 @@ class _Run:
         for _ in range(chunks):
             key = jax.random.fold_in(self.key, self.chunks)
             cloud, steps, records = chunk(
-                *(self.problem, self.data, frame, key, cloud, plan._replace(log_step=steps))
+                *(self.problem, frame, key, cloud, plan._replace(log_step=steps))
             )
             parts.append([np.asarray(leaf, float) for leaf in records])
             self.chunks += 1
@@ -167,7 +166,7 @@ class _Run:
 
     def go(self, show: bool | None) -> AutomaticResult:
         if progress_line.wanted(show):
-            self.bar = progress_line.Progress(self.sampler.settings["algorithm"], BUDGET)
+            self.bar = progress_line.Progress("fit", BUDGET)
         interrupted = False
         try:
             self._approach()
@@ -252,9 +251,19 @@ class _Run:
 
     def _show(self, label: str) -> None:
         if self.bar is not None:
-            self.bar.label = f"{self.sampler.settings['algorithm']} {label}"
+            self.bar.label = f"fit {label}"
             error = {check.name: check.value for check in self.checks}.get("precision", np.nan)
             self.bar.update(min(self.evaluations, BUDGET - 1), error=error)
+
+    def _settings(self) -> dict[str, Any]:
+        target, beta = self.problem.target, self.problem.beta
+        return {
+            "algorithm": "fit",
+            "beta": beta,
+            "kernel": None if beta is None else "rbf",
+            "target": target.settings,
+            "seed": self.seed,
+        }
 
     def _result(self, interrupted: bool) -> AutomaticResult:
         if self.finished is None:  # interrupted early: the cloud as it is
@@ -277,7 +286,7 @@ class _Run:
             info={"log_prob": seen.log_prob, "acceptance": seen.acceptance},
             history=history,
             history_every=thin,
-            settings={**self.sampler.settings, "num_steps": None, "seed": self.seed},
+            settings=self._settings(),
             versions=versions(),
             num_steps=self.moves,
             seconds=time.monotonic() - self.began,

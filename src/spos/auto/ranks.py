@@ -5,36 +5,39 @@ given those data, the rank of the truth is uniform on 0, …, M. The particles a
 such draws, since the engine leaves p × … × p invariant. All data sets share one program.
 """
 
-import functools
+import dataclasses
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.algorithms.automatic import kernel_weight
 from spos.auto.engine import Cloud, Frame, Problem, Tuning, chunk
 from spos.io import figures
 from spos.names import parameters
-from spos.types import Particles, PyTree, Sampler
+from spos.programs import compiled
+from spos.targets.posterior import Posterior
+from spos.types import Particles, PyTree
 
 TRAJECTORY = 4  # leapfrogs
 FORGET = 4  # chunks, the first of which tunes the step
 
 
 def ranks(
-    sampler: Sampler, truths: Particles, data: PyTree, starts: Particles, *, seed: int = 0
+    target: Posterior,
+    truths: Particles,
+    data: PyTree,
+    starts: Particles,
+    *,
+    beta: float | None = 1.0,
+    seed: int = 0,
 ) -> np.ndarray:
     """For each data set and parameter, how many of the M particles lie below the truth.
 
     `truths` has a leading axis of data sets, and so has `data`; `starts` has one of data sets and
     one of particles. Each parameter is scaled by the spread of its starts.
     """
-    leaves, structure = jax.tree.flatten(truths)
-    problem = Problem(
-        *(sampler, structure, tuple(leaf.shape[1:] for leaf in leaves)),
-        *(tuple(leaf.dtype for leaf in leaves), kernel_weight(sampler)),
-    )
+    problem = Problem.of(target, truths, beta)
     count, particles = jax.tree.leaves(starts)[0].shape[:2]
     pooled = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), starts)
     _, flat = parameters(pooled)
@@ -45,19 +48,18 @@ def ranks(
     return np.sum(np.asarray(last) < truth[:, None], 1)
 
 
-@functools.partial(jax.jit, static_argnames=("problem",))
+@compiled()
 def _ends(problem: Problem, keys: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
     def one(key: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
+        posed = dataclasses.replace(problem, target=problem.target.with_data(data))
         frame = Frame(theta.mean(0), jnp.diag(theta.std(0)))
-        cloud: Cloud = problem.evaluate(data, frame, (theta - frame.centre) / theta.std(0))
+        cloud: Cloud = posed.evaluate(frame, (theta - frame.centre) / theta.std(0))
 
         def again(n: jax.Array, carry: tuple[Cloud, jax.Array]) -> tuple[Cloud, jax.Array]:
             cloud, log_step = carry
             rate = jnp.where(n == 0, 0.3, 0.0).astype(theta.dtype)
             plan = Tuning(log_step, rate, leaps=TRAJECTORY)
-            cloud, log_step, _ = chunk(
-                problem, data, frame, jax.random.fold_in(key, n), cloud, plan
-            )
+            cloud, log_step, _ = chunk(posed, frame, jax.random.fold_in(key, n), cloud, plan)
             return cloud, log_step
 
         begin = (cloud, jnp.full(len(theta), -1.0, theta.dtype))

@@ -32,10 +32,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.loop import advance
+from spos.dynamics.sampler import Sampler
+from spos.loop.run import run
 from spos.names import parameters
-from spos.types import Particles, PyTree, Sampler
+from spos.programs import compiled
+from spos.types import Info, Particles, PyTree, State
 
+Start = Callable[[jax.Array, int], Particles]
 MOMENTS = ("mean", "variance")
 ROUNDING = 1e-6  # of float32 averages: smaller differences are not told from zero
 
@@ -209,7 +212,7 @@ def resampled(cloud: Particles) -> Callable[[jax.Array, int], Particles]:
 
 def _replicas(
     sampler: Sampler,
-    start: Callable[[jax.Array, int], Particles],
+    start: Start,
     num_particles: int,
     keys: jax.Array,
     num_steps: int,
@@ -217,10 +220,7 @@ def _replicas(
 ) -> dict[str, np.ndarray]:
     """Mean and variance over particles and late steps: a row for each key, a column a parameter."""
 
-    def one(key: jax.Array, data: PyTree) -> tuple[PyTree, PyTree]:
-        return _averages(sampler, start, num_particles, key, data, num_steps, burn_in)
-
-    found = jax.jit(jax.vmap(one, (0, None)))(keys, sampler.target.data)
+    found = _averages(start, num_particles, num_steps, burn_in, sampler, keys)
     mean, variance = (parameters(each)[1] for each in found)
     if not (np.isfinite(mean).all() and np.isfinite(variance).all()):
         raise FloatingPointError(
@@ -231,29 +231,38 @@ def _replicas(
     return {"mean": mean, "variance": variance + off**2 * len(mean) / (len(mean) - 1)}
 
 
+def see_moments(state: State, info: Info) -> tuple[PyTree, PyTree]:
+    mean = jax.tree.map(lambda x: jnp.mean(x, axis=0), state.particles)
+    return mean, jax.tree.map(lambda x: jnp.var(x, axis=0), state.particles)
+
+
+def see_nothing(state: State, info: Info) -> tuple[()]:
+    return ()
+
+
+@compiled(4)
 def _averages(
-    sampler, start, num_particles, key, data, num_steps, burn_in
+    start: Start,
+    num_particles: int,
+    num_steps: int,
+    burn_in: float,
+    sampler: Sampler,
+    keys: jax.Array,
 ) -> tuple[PyTree, PyTree]:
-    start_key, run_key = jax.random.split(key)
+    """Mean and variance over particles and late steps, for every key."""
     skipped = int(burn_in * num_steps)
 
-    def step(_, state):
-        return advance(sampler, run_key, data, state)[0]
-
-    def collect(n, carry):
-        state, mean, scatter = carry
-        state = step(n, state)
-        off = jax.tree.map(lambda x, m: jnp.mean(x, axis=0) - m, state.particles, mean)
-        mean = jax.tree.map(lambda m, o: m + o / (n + 1), mean, off)
-        scatter = jax.tree.map(
-            lambda s, x, o: s + (jnp.var(x, axis=0) + o * o * n / (n + 1) - s) / (n + 1),
-            scatter,
-            state.particles,
-            off,
+    def one(key: jax.Array) -> tuple[PyTree, PyTree]:
+        start_key, run_key = jax.random.split(key)
+        first = start(start_key, num_particles)
+        state, _ = run(sampler, run_key, first, skipped, observe=see_nothing)
+        _, (means, variances) = run(
+            sampler, run_key, None, num_steps - skipped, state=state, observe=see_moments
         )
-        return state, mean, scatter
+        mean = jax.tree.map(lambda m: jnp.mean(m, axis=0), means)
+        variance = jax.tree.map(
+            lambda m, v: jnp.mean(v, axis=0) + jnp.var(m, axis=0), means, variances
+        )
+        return mean, variance
 
-    state = jax.lax.fori_loop(0, skipped, step, sampler.init(start(start_key, num_particles)))
-    zero = jax.tree.map(lambda x: jnp.zeros_like(x[0]), state.particles)
-    _, mean, scatter = jax.lax.fori_loop(0, num_steps - skipped, collect, (state, zero, zero))
-    return mean, scatter
+    return jax.vmap(one)(keys)

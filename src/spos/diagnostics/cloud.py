@@ -1,6 +1,5 @@
 """What the diagnostics take: particles as a matrix, scores at them, and sums over their pairs."""
 
-import functools
 from typing import Any
 
 import jax
@@ -8,10 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
+from spos.cloud import flatten
 from spos.interaction import pairwise
-from spos.interaction.kernels import Kernel
+from spos.interaction.kernels import Kernel, check_kernel
 from spos.names import parameters
-from spos.targets.target import as_target, check_target
+from spos.programs import compiled
+from spos.targets.target import Target, as_target, check_target
 from spos.types import Particles
 
 
@@ -31,7 +32,7 @@ def points(name: str, particles: Particles, at_least: int = 1) -> jax.Array:
     if shapes[0][0] < at_least:
         raise ValueError(f"{name} must hold at least {at_least} particles, got {shapes[0][0]}")
     dtype = jnp.result_type(float, *leaves)
-    matrix = jnp.concatenate([leaf.reshape(len(leaf), -1).astype(dtype) for leaf in leaves], axis=1)
+    matrix = flatten(leaves).astype(dtype)
     if not checks.is_traced(matrix) and not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(np.asarray(matrix)))[0]
         raise ValueError(
@@ -53,7 +54,7 @@ def two_clouds(a: Particles, b: Particles, at_least: int = 1) -> tuple[jax.Array
 
 def scores_at(target: Any, particles: Particles) -> jax.Array:
     """The target's scores on all its data, as a matrix; `target` may be these scores already."""
-    if not callable(target) and not hasattr(target, "log_prob"):
+    if not callable(target) and not isinstance(target, Target):
         scores = target
     else:
         target = as_target(target)
@@ -66,18 +67,14 @@ def scores_at(target: Any, particles: Particles) -> jax.Array:
     return points("scores", scores)
 
 
-def pairs(kernel: Kernel, rows: jax.Array) -> tuple[Kernel, pairwise.Cloud]:
-    """The kernel's shape, and the cloud with the bandwidth η² a sampler with this kernel would use.
-    The shape alone is what a compiled program depends on."""
-    pairwise.check_kernel(kernel)
+def pairs(kernel: Kernel, rows: jax.Array) -> pairwise.Cloud:
+    """The cloud with the bandwidth η² that a sampler with this kernel would use."""
+    check_kernel(kernel)
     if kernel.blocks is not None:
         raise ValueError(f"kernel must not have blocks here, got blocks={kernel.blocks!r}")
-    shape = Kernel(kernel.name)
-    if kernel.bandwidth == "median":
-        return shape, _median_pairs(shape, rows)
-    return shape, pairwise.prepare(kernel, [rows], None)
+    return _prepare(kernel, rows)
 
 
-@functools.partial(jax.jit, static_argnames=("shape",))  # the search for the median is a loop
-def _median_pairs(shape: Kernel, rows: jax.Array) -> pairwise.Cloud:
-    return pairwise.prepare(shape, [rows], None)
+@compiled()  # the search for the median is a loop
+def _prepare(kernel: Kernel, rows: jax.Array) -> pairwise.Cloud:
+    return pairwise.prepare(kernel, [rows], None)

@@ -26,7 +26,6 @@ the variance of the ends was there at the start. What chains cannot reach in a s
 mode far away, is not seen. Few particles allow few signs: below seven nothing can reach level 0.01.
 """
 
-import copy
 import functools
 from dataclasses import dataclass
 from typing import Any
@@ -37,11 +36,12 @@ import numpy as np
 
 from spos import checks
 from spos.diagnostics import cloud
-from spos.dynamics.step import standard_normal
+from spos.dynamics.moves import standard_normal
 from spos.names import parameters
+from spos.programs import compiled
 from spos.result import Summary
-from spos.targets.target import as_target
-from spos.types import Particles, PyTree, Target
+from spos.targets.target import Target, as_target
+from spos.types import Particles
 
 ACCEPTANCE = 0.7
 TRIALS = 40  # of one step, to find h
@@ -118,7 +118,7 @@ def collapse(
     target = as_target(target)
     cloud.scores_at(target, particles)  # checks the target, and that its scores are finite here
     key = jax.random.key(seed)
-    ends, h, acceptance = _chains(target, target.data, key, particles, num_steps)
+    ends, h, acceptance = _chains(num_steps, target, key, particles)
     names, start = parameters(particles)
     kept, kept_each, growth = _growth(start, parameters(ends)[1])
     p = np.asarray(_p_values(jax.random.fold_in(key, 1), jnp.asarray(growth, jnp.float32)))
@@ -172,13 +172,11 @@ def _p_values(key: jax.Array, growth: jax.Array) -> jax.Array:
     return (1 + reached) / (1 + SIGNS)
 
 
-@functools.partial(jax.jit, static_argnames=("target", "num_steps"))
+@compiled(1)
 def _chains(
-    target: Target, data: PyTree, key: jax.Array, particles: Particles, num_steps: int
+    num_steps: int, target: Target, key: jax.Array, particles: Particles
 ) -> tuple[Particles, jax.Array, jax.Array]:
     """The ends of the chains, their step size and their acceptance."""
-    target = copy.copy(target)
-    object.__setattr__(target, "data", data)  # an argument here, so that it is not compiled in
 
     def at(particles: Particles) -> tuple[Particles, Particles, jax.Array]:
         return particles, target.score(particles), jax.vmap(target.log_prob)(particles)

@@ -21,13 +21,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.diagnostics.errors import Truth, as_truth, vectors
+from spos.cloud import flatten, size
+from spos.diagnostics.errors import Truth, as_truth
+from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import Kernel
 from spos.io import figures
 from spos.io.progress import Progress, wanted
-from spos.loop import advance
+from spos.loop.run import run
 from spos.targets.target import as_target
-from spos.types import Particles, Sampler
+from spos.types import Info, Particles, State
 
 RECORDS = 64  # clouds kept of a run, at equal distances
 EXACT = "independent draws"
@@ -43,7 +45,7 @@ class Row:
     last: Mapping[str, np.ndarray]  # of the last cloud alone
     points: np.ndarray  # the last clouds: seed, particle, parameter
     seconds: float | None  # of one seed, compilation not counted
-    diverged: np.ndarray  # the steps at which seeds did
+    diverged: np.ndarray  # the records at which seeds were first found so
 
     def final(self) -> dict[str, np.ndarray]:
         """Every measure at the end of the run, by seed."""
@@ -77,7 +79,7 @@ class Comparison:
             if len(row.diverged):
                 cells = ["–"] * len(measures)
                 cells[0] = (
-                    f"diverged at step {row.diverged.min()} "
+                    f"diverged by step {row.diverged.min()} "
                     f"({len(row.diverged)} of {len(row.points)} seeds)"
                 )
             count, spent = "–", ("–", "–")
@@ -106,7 +108,7 @@ class Comparison:
                 axes.fill_between(x, values.min(0), values.max(0), color=tint, alpha=0.2, lw=0)
                 axes.plot(x, values.mean(0), color=tint)
                 axes.set(xscale="log", yscale="log")
-                said = f", diverged at step {row.diverged.min()}" if len(row.diverged) else ""
+                said = f", diverged by step {row.diverged.min()}" if len(row.diverged) else ""
                 axes.set_title(name + said, color=tint, fontsize=10)
             sound = [row.cloud[measure] for row in rows.values() if not len(row.diverged)]
             if sound:  # a run that diverges would squeeze all the others into a line
@@ -159,23 +161,23 @@ def compare(
             lambda leaf: jnp.broadcast_to(leaf, (num_seeds, *leaf.shape)),
             checks.particles(particles),
         )
-    count, size = vectors(starts, 1).shape[1:]
+    count, dimension = flatten(starts, 2).shape[1:]
     draws = None if reference is None else checks.particles(reference)
-    known = as_truth(truth, draws, target, ksd_kernel, size)
-    stops = np.unique(np.linspace(0, num_steps, RECORDS + 1).round().astype(np.int32))[1:]
+    known = as_truth(truth, draws, target, ksd_kernel, dimension)
+    every = max(1, num_steps // RECORDS)
     bar = Progress("compare", len(samplers)) if wanted(progress) else None
     rows = {}
     try:
         for done, (name, sampler) in enumerate(samplers.items(), start=1):
-            rows[name] = _row(sampler, keys, starts, stops, known)
+            rows[name] = _row(sampler, keys, starts, num_steps, every, known)
             if bar is not None:
                 bar.update(done)
     finally:
         if bar is not None:
             bar.close()
     if draws is not None:
-        total = jax.tree.leaves(draws)[0].shape[0]
-        shape = (num_seeds, len(stops), count)
+        total = size(draws)
+        shape = (num_seeds, num_steps // every, count)
         chosen = np.random.default_rng(seed).integers(total, size=shape)
         none = np.empty(0, np.int64)
         clouds = jax.tree.map(lambda leaf: leaf[chosen], draws)
@@ -184,33 +186,55 @@ def compare(
     return Comparison(rows, num_steps, title)
 
 
-def gradients(sampler: Sampler, num_steps: int, num_particles: int) -> int:
-    """How many gradients so many steps take."""
-    told = getattr(sampler.target, "gradient_evaluations", None)
-    return num_steps * num_particles if told is None else told(num_steps, num_particles)
+def see_particles(state: State, info: Info) -> Particles:
+    return state.particles
 
 
-def _row(sampler: Sampler, keys: Any, starts: Particles, stops: np.ndarray, truth: Truth) -> Row:
+def _clouds(
+    num_steps: int, every: int, sampler: Sampler, keys: jax.Array, starts: Particles
+) -> Particles:
+    """The particles at every record, for all seeds."""
+
+    def one(key: jax.Array, start: Particles) -> Particles:
+        return run(sampler, key, start, num_steps, every=every, observe=see_particles)[1]
+
+    return jax.vmap(one)(keys, starts)
+
+
+def _row(
+    sampler: Sampler,
+    keys: jax.Array,
+    starts: Particles,
+    num_steps: int,
+    every: int,
+    truth: Truth,
+) -> Row:
     """Run the seeds of one sampler side by side; compiling is not timed."""
-    data, count = sampler.target.data, jax.tree.leaves(starts)[0].shape[1]
-    program = (
-        jax.jit(jax.vmap(lambda *given: _clouds(sampler, stops, *given), (0, 0, None)))
-        .lower(keys, starts, data)
-        .compile()
-    )
+    count = jax.tree.leaves(starts)[0].shape[1]
+    program = jax.jit(lambda *given: _clouds(num_steps, every, *given))
+    compiled = program.lower(sampler, keys, starts).compile()
     began = time.monotonic()
-    clouds, broke = jax.block_until_ready(program(keys, starts, data))
+    clouds = jax.block_until_ready(compiled(sampler, keys, starts))
     seconds = (time.monotonic() - began) / len(keys)
-    diverged = np.asarray(broke)[np.asarray(broke) >= 0]
-    spent = np.asarray([gradients(sampler, int(stop), count) for stop in stops], np.int64)
-    return _measured(clouds, truth, spent, seconds, diverged)
+    stops = every * np.arange(1, num_steps // every + 1)
+    spent = [sampler.target.gradient_evaluations(int(stop), count) for stop in stops]
+    points = np.asarray(flatten(clouds, 3))
+    broken = ~np.isfinite(points).all(axis=(2, 3))
+    diverged = stops[broken.argmax(1)][broken.any(1)]
+    return _measured(clouds, truth, np.asarray(spent, np.int64), seconds, diverged)
 
 
-def _measured(clouds, truth, evaluations, seconds, diverged) -> Row:
+def _measured(
+    clouds: Particles,
+    truth: Truth,
+    evaluations: np.ndarray,
+    seconds: float | None,
+    diverged: np.ndarray,
+) -> Row:
     """From clouds by seed, record and particle."""
-    points = np.asarray(vectors(clouds, 2), np.float64)
-    seeds, records, _, size = points.shape
-    pooled = points[:, records // 2 :].reshape(seeds, -1, size)
+    points = np.asarray(flatten(clouds, 3), np.float64)
+    seeds, records, _, dimension = points.shape
+    pooled = points[:, records // 2 :].reshape(seeds, -1, dimension)
     return Row(
         evaluations,
         truth.moment_errors(points),
@@ -220,26 +244,6 @@ def _measured(clouds, truth, evaluations, seconds, diverged) -> Row:
         seconds,
         diverged,
     )
-
-
-def _clouds(sampler, stops, key, start, data):
-    """The particles at each of the stops, and the step that broke a particle or -1."""
-
-    def step(_, carry):
-        state, broke = carry
-        after, _ = advance(sampler, key, data, state)
-        finite = jnp.stack([jnp.isfinite(x).all() for x in jax.tree.leaves(after.particles)]).all()
-        return after, jnp.where(finite | (broke >= 0), broke, state.step)
-
-    def record(carry, bounds):
-        first, last = bounds
-        carry = jax.lax.fori_loop(first, last, step, carry)
-        return carry, carry[0].particles
-
-    bounds = jnp.asarray([0, *stops[:-1]], jnp.int32), jnp.asarray(stops, jnp.int32)
-    carry = sampler.init(start), jnp.full((), -1, jnp.int32)
-    (_, broke), clouds = jax.lax.scan(record, carry, bounds)
-    return clouds, broke
 
 
 def _cell(values: np.ndarray) -> str:

@@ -16,10 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from spos.cloud import flatten
 from spos.diagnostics.stein import ksd
 from spos.diagnostics.transport import sliced_wasserstein
 from spos.interaction.kernels import Kernel
-from spos.types import Particles, Target
+from spos.targets.target import Target
+from spos.types import Particles
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,12 @@ class Truth:
 
     @functools.cached_property
     def _program(self) -> Callable[[Particles], dict[str, jax.Array]]:
-        draws = None if self.draws is None else vectors(self.draws)
+        draws = None if self.draws is None else flatten(self.draws)
 
         def one(cloud: Particles) -> dict[str, jax.Array]:
             found = {}
             if draws is not None:
-                found["sliced W1"] = sliced_wasserstein(vectors(cloud), draws)
+                found["sliced W1"] = sliced_wasserstein(flatten(cloud), draws)
             if self.kernel is not None:
                 square = ksd(self.target, cloud, self.kernel)
                 found["KSD"] = jnp.sqrt(jnp.maximum(square, 0.0))
@@ -74,7 +76,7 @@ def as_truth(
     if moments is None:
         if draws is None:
             raise ValueError("truth or reference must be given: an error is a distance from one")
-        points = np.asarray(vectors(draws), np.float64)
+        points = np.asarray(flatten(draws), np.float64)
         moments = points.mean(0), np.cov(points, rowvar=False)
     mean, covariance = (np.asarray(each, np.float64) for each in moments)
     if mean.size != size or covariance.size != size * size:
@@ -83,9 +85,3 @@ def as_truth(
             f"got shapes {mean.shape} and {covariance.shape}"
         )
     return Truth(mean.reshape(size), covariance.reshape(size, size), draws, target, kernel)
-
-
-def vectors(clouds: Particles, before: int = 0) -> jax.Array:
-    """Every particle as a vector; `before` counts the axes ahead of that of the particles."""
-    rows = [leaf.reshape(*leaf.shape[: before + 1], -1) for leaf in jax.tree.leaves(clouds)]
-    return jnp.concatenate(rows, axis=-1)

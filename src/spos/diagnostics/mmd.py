@@ -17,7 +17,6 @@ For two Gaussians with covariances v I and w I at a distance of m, and k = exp(-
 Reference: Gretton, Borgwardt, Rasch, Schölkopf, Smola, JMLR 2012.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,6 +28,7 @@ from spos.diagnostics import cloud
 from spos.diagnostics.stein import STATISTICS
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, rbf
+from spos.programs import compiled
 from spos.types import Particles
 
 
@@ -57,10 +57,10 @@ def mmd(
 ) -> jax.Array:
     """The squared maximum mean discrepancy of two samples, arrays or pytrees."""
     checks.one_of("statistic", statistic, STATISTICS)
-    m, n, shape, pairs = _prepare(a, b, kernel, at_least=2 if statistic == "u" else 1)
+    m, n, pairs = _prepare(a, b, kernel, at_least=2 if statistic == "u" else 1)
     is_a = (jnp.arange(m + n) < m).astype(pairs.eta2.dtype)
     labels = jnp.stack([is_a, 1 - is_a], axis=1)
-    (aa, ab), (_, bb) = labels.T @ _products(shape, pairs, labels)
+    (aa, ab), (_, bb) = labels.T @ _products(kernel, pairs, labels)
     m, n = float(m), float(n)  # the square of a whole number could be too large for JAX
     if statistic == "v":
         return aa / m**2 - 2.0 * ab / (m * n) + bb / n**2
@@ -78,12 +78,12 @@ def mmd_test(
 ) -> MMDTest:
     """Could two samples be from one law? Arguments as in `mmd`."""
     checks.whole("num_permutations", num_permutations)
-    m, n, shape, pairs = _prepare(a, b, kernel)
+    m, n, pairs = _prepare(a, b, kernel)
     found = jnp.where(jnp.arange(m + n) < m, 1.0 / m, -1.0 / n).astype(pairs.eta2.dtype)
     keys = jax.random.split(jax.random.key(seed), num_permutations)
     dealt = jax.vmap(lambda key: jax.random.permutation(key, found), out_axes=1)(keys)
     weights = jnp.concatenate([found[:, None], dealt], axis=1)
-    values = jnp.sum(weights * _products(shape, pairs, weights), axis=0)
+    values = jnp.sum(weights * _products(kernel, pairs, weights), axis=0)
     reached = jnp.sum(values[1:] >= values[0])
     return MMDTest(
         statistic=float(values[0]),
@@ -95,10 +95,10 @@ def mmd_test(
 
 def _prepare(a, b, kernel, at_least=1):
     first, second = cloud.two_clouds(a, b, at_least)
-    return len(first), len(second), *cloud.pairs(kernel, jnp.concatenate([first, second]))
+    return len(first), len(second), cloud.pairs(kernel, jnp.concatenate([first, second]))
 
 
-@functools.partial(jax.jit, static_argnames=("kernel",))
+@compiled()
 def _products(kernel: Kernel, pairs: pairwise.Cloud, weights: jax.Array) -> jax.Array:
     """The kernel matrix times the weights."""
     (products,) = pairwise.by_rows(pairs, lambda here, sq: [kernel(sq, pairs.eta2)[0] @ weights])

@@ -34,6 +34,7 @@ from spos import checks
 from spos.diagnostics import cloud
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, imq
+from spos.programs import compiled
 from spos.types import Particles
 
 STATISTICS = ("v", "u")
@@ -67,8 +68,8 @@ def ksd(
     `target` is a log-density, a target such as `spos.posterior` (all its data are used), or the
     scores at the particles, shaped like them.
     """
-    shape, pairs, scores = _prepare(target, particles, kernel, statistic)
-    sums, own = _sums(shape, pairs, scores, jnp.ones_like(scores[:, :1]))
+    pairs, scores = _prepare(target, particles, kernel, statistic)
+    sums, own = _sums(kernel, pairs, scores, jnp.ones_like(scores[:, :1]))
     return _mean(statistic, len(scores), sums[0], own)
 
 
@@ -86,11 +87,11 @@ def ksd_test(
     The p-value is the same for both statistics, as signs do not change the terms i = j.
     """
     checks.whole("num_bootstrap", num_bootstrap)
-    shape, pairs, scores = _prepare(target, particles, kernel, statistic, at_least=2)
+    pairs, scores = _prepare(target, particles, kernel, statistic, at_least=2)
     count = len(scores)
     drawn = jax.random.rademacher(jax.random.key(seed), (count, num_bootstrap), scores.dtype)
     signs = jnp.concatenate([jnp.ones_like(scores[:, :1]), drawn], axis=1)
-    sums, own = _sums(shape, pairs, scores, signs)
+    sums, own = _sums(kernel, pairs, scores, signs)
     reached = jnp.sum(sums[1:] >= sums[0])
     return KSDTest(
         statistic=float(_mean(statistic, count, sums[0], own)),
@@ -103,7 +104,7 @@ def ksd_test(
 def _prepare(target, particles, kernel, statistic, at_least=1):
     checks.one_of("statistic", statistic, STATISTICS)
     rows = cloud.points("particles", particles, at_least=2 if statistic == "u" else at_least)
-    return *cloud.pairs(kernel, rows), cloud.scores_at(target, particles)
+    return cloud.pairs(kernel, rows), cloud.scores_at(target, particles)
 
 
 def _mean(statistic: str, count: int, total: jax.Array, own: jax.Array) -> jax.Array:
@@ -112,7 +113,7 @@ def _mean(statistic: str, count: int, total: jax.Array, own: jax.Array) -> jax.A
     return (total - own) / (float(count) * (count - 1))
 
 
-@functools.partial(jax.jit, static_argnames=("kernel",))
+@compiled()
 def _sums(
     kernel: Kernel, pairs: pairwise.Cloud, scores: jax.Array, signs: jax.Array
 ) -> tuple[jax.Array, jax.Array]:

@@ -31,36 +31,48 @@ never from C, whose condition number is the square of B's; its Q holds z, up to 
 References: Leimkuhler, Matthews, Weare (2018); Garbuno-Inigo, Nüsken, Reich (2020), for the term.
 """
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 
-from spos.types import Particles, State
+from spos.cloud import dimension, flatten, size, unflatten
+from spos.dynamics.preconditioners import Preconditioner
+from spos.types import Number, Particles, State
+from spos.values import value
 
 LARGEST = 1000  # parameters: a step costs a QR factorisation, some d³ operations
 
 
-@dataclass(frozen=True)
-class Ensemble:
-    """Precondition by the covariance of the particles."""
+@value
+class Ensemble(Preconditioner):
+    """Precondition by the covariance of the particles; see `ensemble`."""
 
-    name: str = "ensemble"
+    def init(self, particles: Particles) -> tuple[()]:
+        check_cloud(particles)
+        return ()
 
 
 def ensemble() -> Ensemble:
     """Step in coordinates in which the particles are round, so that neither the scales of a target
-    nor its correlations matter. Takes at least two particles and at most 1000 parameters, and asks
-    for more particles than parameters to see all correlations."""
+    nor its correlations matter.
+
+    Takes at least two particles and at most 1000 parameters, and asks for more particles than
+    parameters to see all correlations.
+
+    Returns:
+        The preconditioner.
+
+    Example:
+        >>> spos.ensemble()
+        Ensemble()
+    """
     return Ensemble()
 
 
-class Frame(NamedTuple):
-    """The coordinates in which the cloud is round."""
+class RoundCloud(NamedTuple):
+    """The particles in coordinates in which they are round."""
 
     z: jax.Array  # M × d
     triangle: jax.Array  # R: θ - m = z R, and a score in z is s Rᵀ
@@ -68,51 +80,52 @@ class Frame(NamedTuple):
 
 
 def check_cloud(particles: Particles) -> None:
-    leaves = jax.tree.leaves(particles)
-    count, size = len(leaves[0]), sum(math.prod(leaf.shape[1:]) for leaf in leaves)
+    count, wide = size(particles), dimension(particles)
     if count < 2:
         raise ValueError(f"particles must be at least 2 for spos.ensemble(), got {count}")
-    if size > LARGEST:
+    if wide > LARGEST:
         raise ValueError(
             f"particles must have at most {LARGEST} parameters for spos.ensemble(), which factors "
-            f"their covariance, got {size}: use spos.rmsprop()"
+            f"their covariance, got {wide}: use spos.rmsprop()"
         )
 
 
-def whitened(drift: Callable[..., Any], noise: Any) -> Callable[..., Any]:
+def whitened(
+    drift: Callable[[jax.Array, State, Particles], tuple[Particles, Any]],
+    noise: Number | None,
+    key: jax.Array,
+    state: State,
+    scores: Particles,
+) -> tuple[Particles, Any]:
     """The drift taken in the round coordinates, with the term that noise of level `noise` needs."""
-
-    def direction(key: jax.Array, state: State, scores: Particles):
-        here = frame(flat(state.particles))
-        turned = flat(scores) @ here.triangle.T
-        moved, bandwidth = drift(key, state._replace(particles=here.z), turned)
-        if noise is not None:
-            moved = moved + jnp.asarray(noise * here.correction, here.z.dtype) * here.z
-        return like(moved @ here.triangle, state.particles), bandwidth
-
-    return direction
+    here = frame(flatten(state.particles))
+    turned = flatten(scores) @ here.triangle.T
+    moved, bandwidth = drift(key, state._replace(particles=here.z), turned)
+    if noise is not None:
+        moved = moved + jnp.asarray(noise * here.correction, here.z.dtype) * here.z
+    return unflatten(moved @ here.triangle, state.particles), bandwidth
 
 
 def cloud_noise(normals: Callable[[jax.Array], Particles], particles: Particles) -> Particles:
     """Noise with the covariance of the particles; `normals(like)` gives normals shaped alike."""
-    theta = flat(particles)
+    theta = flatten(particles)
     rows = root(theta)
     zeta = normals(jnp.zeros((len(theta), len(rows)), theta.dtype))
-    return like(zeta @ rows, particles)
+    return unflatten(zeta @ rows, particles)
 
 
-def frame(theta: jax.Array) -> Frame:
-    count, size = theta.shape
+def frame(theta: jax.Array) -> RoundCloud:
+    count, wide = theta.shape
     q, triangle = jnp.linalg.qr(root(theta))
-    weight = shrinkage(count, size)
-    correction = ((1.0 - weight) * (size + 1) + 2.0 * weight) / count
-    return Frame((count / (1.0 - weight)) ** 0.5 * q[:count], triangle, correction)
+    weight = shrinkage(count, wide)
+    correction = ((1.0 - weight) * (wide + 1) + 2.0 * weight) / count
+    return RoundCloud((count / (1.0 - weight)) ** 0.5 * q[:count], triangle, correction)
 
 
 def root(theta: jax.Array) -> jax.Array:
     """B, with C_λ = BᵀB: the centred particles and, where they are few, the diagonal's root."""
-    count, size = theta.shape
-    weight = shrinkage(count, size)
+    count, wide = theta.shape
+    weight = shrinkage(count, wide)
     centred = theta - jnp.mean(theta, axis=0)
     rows = ((1.0 - weight) / count) ** 0.5 * centred
     if weight == 0.0:
@@ -121,16 +134,6 @@ def root(theta: jax.Array) -> jax.Array:
     return jnp.concatenate([rows, jnp.diag(spread)])
 
 
-def shrinkage(count: int, size: int) -> float:
+def shrinkage(count: int, wide: int) -> float:
     """λ."""
-    return size / (size + count - 1) if count <= size + 1 else 0.0
-
-
-def flat(particles: Particles) -> jax.Array:
-    return jax.vmap(lambda one: ravel_pytree(one)[0])(particles)
-
-
-def like(matrix: jax.Array, particles: Particles) -> Particles:
-    """Undo `flat`."""
-    _, unravel = ravel_pytree(jax.tree.map(lambda leaf: leaf[0], particles))
-    return jax.vmap(unravel)(matrix)
+    return wide / (wide + count - 1) if count <= wide + 1 else 0.0

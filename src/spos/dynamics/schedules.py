@@ -1,48 +1,110 @@
-"""Step sizes and batch sizes as functions of the step number k = 0, 1, 2, …
+"""Step sizes as functions of the step number k = 0, 1, 2, …
 
 Wherever a step size is asked for, a number, one of these, or any optax schedule will do.
 
     constant(h)                    h
     inverse(h0)                    h0 / (k + 1)                   the SPOS paper's decreasing step
     polynomial(h0, shift, power)   h0 · (1 + k / shift)^(-power)  the usual choice for SGLD
-    growing_batch(B0)              B0 + log(k + 1)^(100/99)       the SPOS paper's growing batch
+    cosine(h0, steps, last)        h0 · (last + (1 - last) (1 + cos(π k/steps)) / 2), k ≤ steps
+
+Their numbers are leaves, so that samplers which differ in them share a compiled program. An optax
+schedule is a function, which is structure: another one is another program.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
 from spos.targets.batches import growing_batch as growing_batch
-from spos.types import Schedule
+from spos.types import Number
+from spos.values import Value, as_function, described, value
+
+Schedule = Callable[[jax.Array], Any]
+StepSize = Number | Schedule
 
 
-@dataclass(frozen=True)
-class Polynomial:
+@value
+class Constant(Value):
+    """`step_size` at every step."""
+
+    step_size: Number
+
+    def __call__(self, step: jax.Array) -> Number:
+        return self.step_size
+
+    def described(self) -> Any:
+        return described(self.step_size)
+
+
+@value
+class Polynomial(Value):
     """`initial · (1 + k / shift)^(-power)`."""
 
-    initial: Any
-    shift: float
-    power: float
+    initial: Number
+    shift: Number
+    power: Number
 
     def __call__(self, step: jax.Array) -> jax.Array:
         return self.initial * (1.0 + step / self.shift) ** -self.power
 
 
-def constant(value: Any) -> Polynomial:
-    """The same step for ever."""
-    return Polynomial(checks.positive("value", value), 1.0, 0.0)
+@value
+class Cosine(Value):
+    """From `initial` down to `last · initial` along half a cosine."""
+
+    initial: Number
+    steps: Number
+    last: Number
+
+    def __call__(self, step: jax.Array) -> jax.Array:
+        share = jnp.minimum(step / self.steps, 1.0)
+        fall = 0.5 * (1.0 + jnp.cos(jnp.pi * share))
+        return self.initial * (self.last + (1.0 - self.last) * fall)
 
 
-def inverse(initial: Any) -> Polynomial:
-    """`initial / (k + 1)`."""
+def constant(step_size: Number) -> Constant:
+    """The same step for ever.
+
+    Args:
+        step_size: above 0.
+
+    Returns:
+        The schedule.
+    """
+    return Constant(checks.positive("step_size", step_size))
+
+
+def inverse(initial: Number) -> Polynomial:
+    """`initial / (k + 1)`.
+
+    Args:
+        initial: the first step, above 0.
+
+    Returns:
+        The schedule.
+    """
     return Polynomial(checks.positive("initial", initial), 1.0, 1.0)
 
 
-def polynomial(initial: Any, shift: float = 1.0, power: float = 0.55) -> Polynomial:
-    """`initial · (1 + k / shift)^(-power)`; a power in (1/2, 1] makes plain SGLD converge."""
+def polynomial(initial: Number, shift: Number = 1.0, power: Number = 0.55) -> Polynomial:
+    """`initial · (1 + k / shift)^(-power)`; a power in (1/2, 1] makes plain SGLD converge.
+
+    Args:
+        initial: the first step, above 0.
+        shift: after so many steps the decay sets in.
+        power: how fast it is.
+
+    Returns:
+        The schedule.
+
+    Example:
+        >>> float(spos.schedules.polynomial(0.1, shift=10.0, power=1.0)(10))
+        0.05
+    """
     return Polynomial(
         checks.positive("initial", initial),
         checks.positive("shift", shift),
@@ -50,15 +112,32 @@ def polynomial(initial: Any, shift: float = 1.0, power: float = 0.55) -> Polynom
     )
 
 
-def as_schedule(name: str, value: Any) -> Schedule:
+def cosine(initial: Number, num_steps: int, last: Number = 0.1) -> Cosine:
+    """From `initial` down to `last · initial` along half a cosine over `num_steps` steps.
+
+    Args:
+        initial: the first step, above 0.
+        num_steps: the number of steps of the decay; the step stays at its last value afterwards.
+        last: the last step as a share of the first.
+
+    Returns:
+        The schedule.
+    """
+    checks.whole("num_steps", num_steps)
+    return Cosine(
+        checks.positive("initial", initial), float(num_steps), checks.positive("last", last)
+    )
+
+
+def as_schedule(name: str, step_size: StepSize) -> Schedule:
     """A checked schedule from a number or a function of the step."""
-    if not callable(value):
-        checks.positive(name, value)
-        return lambda step: value
-    first = value(0)
+    if not callable(step_size):
+        return Constant(checks.positive(name, step_size))
+    schedule = as_function(step_size)
+    first = schedule(0)  # type: ignore[arg-type]
     if checks.is_traced(first):
-        return value
+        return schedule
     if np.shape(first) != ():
         raise ValueError(f"{name} must give one number per step, got shape {np.shape(first)}")
     checks.positive(f"{name}(0)", first)
-    return value
+    return schedule

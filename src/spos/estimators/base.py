@@ -20,7 +20,7 @@ from spos.estimators import programs, saved
 from spos.estimators.methods import method_called
 from spos.estimators.rows import Rows, merged, scaling_of, split, with_room
 from spos.estimators.watch import Watch, mixture, pooled
-from spos.loop import sample
+from spos.loop.sample import sample
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles
 

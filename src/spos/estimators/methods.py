@@ -23,9 +23,10 @@ from spos.algorithms.sghmc import sghmc
 from spos.algorithms.sgld import sgld
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
-from spos.dynamics.step import rmsprop
+from spos.dynamics.preconditioners import rmsprop
+from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import rbf
-from spos.types import Sampler, Target
+from spos.targets.target import Target
 
 SCALED = rmsprop(0.9)
 FULL_STEP = 50  # weights into a unit

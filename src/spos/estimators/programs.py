@@ -14,12 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from spos.dynamics.sampler import Sampler
 from spos.estimators.methods import Setting, method_called
 from spos.estimators.rows import with_room
 from spos.targets import bnn, likelihoods, priors
 from spos.targets.layers import relu_network
 from spos.targets.network import BayesianNetwork
-from spos.types import Particles, Sampler
+from spos.types import Particles
 
 BLOCK_ROWS = 4096  # predicted at once, at most
 LAST_STEP = 0.1  # as a share of the first

@@ -23,7 +23,6 @@ References: blob is due to Carrillo, Craig, Patacchini (2019) and, as a sampler,
 2018 (w-SGLD-B); gfsd and gfsf to Liu et al., ICML 2019.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Literal
 
@@ -32,63 +31,59 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.interaction import pairwise
-from spos.interaction.kernels import Kernel
+from spos.interaction.kernels import Kernel, check_kernel
 from spos.interaction.pairwise import (
     Cloud,
-    Interaction,
+    Direction,
     Matrices,
     by_blocks,
     by_rows,
-    check_kernel,
     prepare,
 )
 from spos.interaction.stein_direction import stein_of
-from spos.types import Particles, State
+from spos.types import Number, Particles, State
 
 Diffusion = Literal["blob", "gfsd", "gfsf"]
 RIDGE = 0.01
 
 
-def descent(
+def diffuse(
     kernel: Kernel,
     diffusion: Diffusion,
+    state: State,
+    scores: Particles,
     *,
-    ridge: float = RIDGE,
-    weight: float = 1.0,
+    ridge: Number = RIDGE,
+    weight: Number = 1.0,
     stein: bool = False,
-) -> Interaction:
-    """The function that gives `weight · (s_i - ∇ log ν(θ_i))`, plus the Stein direction if wanted,
-    and the bandwidth η² it used."""
+) -> Direction:
+    """`weight · (s_i - ∇ log ν(θ_i))`, plus the Stein direction if wanted, and the bandwidth η²."""
+
+    def one(rows: Matrices, score: Matrices) -> tuple[Matrices, jax.Array]:
+        cloud = prepare(kernel, rows, state)
+        moved = [
+            jnp.asarray(weight, s.dtype) * (s + v)
+            for s, v in zip(score, DIFFUSIONS[diffusion](kernel, cloud, ridge), strict=True)
+        ]
+        if stein:
+            pushed = stein_of(kernel, cloud, score)
+            moved = [m + p for m, p in zip(moved, pushed, strict=True)]
+        return moved, cloud.eta2
+
+    return by_blocks(kernel, one, state.particles, scores)
+
+
+def check_diffusion(kernel: Kernel, diffusion: str) -> None:
     check_kernel(kernel)
     checks.one_of("diffusion", diffusion, DIFFUSIONS)
-    checks.positive("ridge", ridge)
     if kernel.blocks is not None:
         raise ValueError(
             "kernel must not have blocks here: a block's own density is not what its score "
             f"balances where blocks are correlated, got blocks={kernel.blocks!r}"
         )
-    spread = DIFFUSIONS[diffusion]
-    if diffusion == "gfsf":
-        spread = functools.partial(spread, ridge=ridge)
-
-    def direction(key: jax.Array, state: State, scores: Particles) -> tuple[Particles, jax.Array]:
-        def one(rows: Matrices, score: Matrices) -> tuple[Matrices, jax.Array]:
-            cloud = prepare(kernel, rows, state)
-            moved = [
-                jnp.asarray(weight, s.dtype) * (s + v)
-                for s, v in zip(score, spread(kernel, cloud), strict=True)
-            ]
-            if stein:
-                pushed = stein_of(kernel, cloud, score)
-                moved = [m + p for m, p in zip(moved, pushed, strict=True)]
-            return moved, cloud.eta2
-
-        return by_blocks(kernel, one, state.particles, scores)
-
-    return direction
 
 
-def blob(kernel: Kernel, cloud: Cloud) -> Matrices:
+def blob(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
     (total,) = by_rows(cloud, lambda here, sq: [_sum(kernel(sq, cloud.eta2)[0])])
 
     def rows(here: Matrices, sq: jax.Array, own: jax.Array) -> Matrices:
@@ -98,7 +93,7 @@ def blob(kernel: Kernel, cloud: Cloud) -> Matrices:
     return by_rows(cloud, rows, total)
 
 
-def gfsd(kernel: Kernel, cloud: Cloud) -> Matrices:
+def gfsd(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
     def rows(here: Matrices, sq: jax.Array) -> Matrices:
         k, slope = kernel(sq, cloud.eta2)
         return [p / _sum(k) for p in _pushed(k * slope, here, cloud.theta)]
@@ -106,7 +101,7 @@ def gfsd(kernel: Kernel, cloud: Cloud) -> Matrices:
     return by_rows(cloud, rows)
 
 
-def gfsf(kernel: Kernel, cloud: Cloud, ridge: float = RIDGE) -> Matrices:
+def gfsf(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
     k, slope = _whole_matrix("gfsf", kernel, cloud)
     pushed = _pushed(k * slope, cloud.theta, cloud.theta)
     factor = jax.scipy.linalg.cho_factor(k + ridge * jnp.eye(len(k), dtype=k.dtype), lower=True)
@@ -116,21 +111,18 @@ def gfsf(kernel: Kernel, cloud: Cloud, ridge: float = RIDGE) -> Matrices:
 DIFFUSIONS: dict[str, Callable[..., Matrices]] = {"blob": blob, "gfsd": gfsd, "gfsf": gfsf}
 
 
-def kernel_root(kernel: Kernel) -> Callable[[Particles, Particles], Particles]:
-    """The function that correlates particles' normals: from ξ to L ξ / sqrt(M), with K = L Lᵀ."""
+def correlate(kernel: Kernel, particles: Particles, normals: Particles) -> Particles:
+    """Normals whose covariance across particles is the kernel: L ξ / sqrt(M), with K = L Lᵀ."""
 
-    def correlate(particles: Particles, normals: Particles) -> Particles:
-        def one(rows: Matrices, xi: Matrices) -> tuple[Matrices, jax.Array]:
-            cloud = prepare(kernel, rows, state=None)
-            k, _ = _whole_matrix("noisy_svgd", kernel, cloud)
-            count = len(k)
-            lift = 8 * count * jnp.finfo(k.dtype).eps
-            root = jnp.linalg.cholesky(k + lift * jnp.eye(count, dtype=k.dtype))
-            return [root @ x / jnp.sqrt(count).astype(x.dtype) for x in xi], cloud.eta2
+    def one(rows: Matrices, xi: Matrices) -> tuple[Matrices, jax.Array]:
+        cloud = prepare(kernel, rows, state=None)
+        k, _ = _whole_matrix("noisy_svgd", kernel, cloud)
+        count = len(k)
+        lift = 8 * count * jnp.finfo(k.dtype).eps
+        root = jnp.linalg.cholesky(k + lift * jnp.eye(count, dtype=k.dtype))
+        return [root @ x / jnp.sqrt(count).astype(x.dtype) for x in xi], cloud.eta2
 
-        return by_blocks(kernel, one, particles, normals)[0]
-
-    return correlate
+    return by_blocks(kernel, one, particles, normals)[0]
 
 
 def _whole_matrix(method: str, kernel: Kernel, cloud: Cloud) -> tuple[jax.Array, jax.Array]:

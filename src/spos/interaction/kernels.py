@@ -29,70 +29,143 @@ are for blocks that are nearly independent, or beside noise (`spos.spos`), which
 It is not the scalar kernel Π_b k_b. With a median in each block, that one is about 1/M to the power
 of the number of blocks for two different particles: it vanishes, no particle sees another, and each
 climbs to the mode.
+
+A kernel of one's own is a value with `__call__`:
+
+    @spos.value
+    class Laplace(spos.Kernel):
+        def __call__(self, sq, bandwidth):
+            distance = jnp.sqrt(sq + 1e-12)
+            return jnp.exp(-distance / bandwidth**0.5), 1.0 / (distance * bandwidth**0.5)
 """
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.types import Number
+from spos.values import Value, static, value
 
-Bandwidth = float | Literal["median"]
+Bandwidth = Number | Literal["median"]
 Blocks = Literal["leaf", "entry"] | None
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """A shape and a bandwidth: a number for η², or "median" for the rule of `bandwidth.py`, which
-    is applied anew every `refresh_every` steps. `blocks` are the parts of a particle that have a
-    kernel of their own."""
+@value
+class MedianRule(Value):
+    """The bandwidth η² = med² / log M of `bandwidth.py`, computed anew every `every` steps."""
 
-    name: Literal["rbf", "imq"]
-    bandwidth: Any = "median"
-    refresh_every: int = 1
-    blocks: Blocks = None
+    every: int = static(default=1)
 
-    def __post_init__(self) -> None:
-        checks.one_of("name", self.name, ("rbf", "imq"))
-        if isinstance(self.bandwidth, str):
-            if self.bandwidth != "median":
-                raise ValueError(
-                    f'bandwidth must be a number above 0 or "median", got {self.bandwidth!r}'
-                )
-        else:
-            checks.positive("bandwidth", self.bandwidth)
-        checks.whole("refresh_every", self.refresh_every)
-        if self.blocks is not None:
-            checks.one_of("blocks", self.blocks, ("leaf", "entry"))
-            if self.refresh_every != 1:
-                raise ValueError(
-                    "refresh_every must be 1 with blocks: no bandwidth is kept from step to step, "
-                    f"got {self.refresh_every}"
-                )
+    def described(self) -> Any:
+        return "median" if self.every == 1 else {"type": "median", "every": self.every}
+
+
+@value
+class Kernel(Value):
+    """A radial kernel: a shape, which a subclass gives, and a bandwidth.
+
+    Attributes:
+        bandwidth: η², a number, or the median rule.
+        blocks: the parts of a particle that have a kernel of their own: "leaf", "entry" or None.
+    """
+
+    bandwidth: Number | MedianRule = MedianRule()
+    blocks: Blocks = static(default=None)
 
     def __call__(self, sq: jax.Array, bandwidth: jax.Array) -> tuple[jax.Array, jax.Array]:
-        flat = self.constant_slope(bandwidth)
-        if flat is not None:
-            return jnp.exp(sq * (-1.0 / bandwidth)), flat
-        k = jax.lax.rsqrt(1.0 + sq / bandwidth)
-        return k, k * k / bandwidth
+        """k and slope at squared distances `sq`."""
+        raise NotImplementedError
 
     def constant_slope(self, bandwidth: jax.Array) -> jax.Array | None:
         """The slope where it is the same for all distances, else None."""
-        return 2.0 / bandwidth if self.name == "rbf" else None
+        return None
+
+    @property
+    def fixed(self) -> bool:
+        """Is the bandwidth a number?"""
+        return not isinstance(self.bandwidth, MedianRule)
 
 
-def rbf(
-    bandwidth: Bandwidth = "median", *, refresh_every: int = 1, blocks: Blocks = None
-) -> Kernel:
-    """Gaussian kernel `exp(-‖x - y‖² / bandwidth)`."""
-    return Kernel("rbf", bandwidth, refresh_every, blocks)
+@value
+class RBF(Kernel):
+    """The Gaussian kernel; see `rbf`."""
+
+    def __call__(self, sq: jax.Array, bandwidth: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jnp.exp(sq * (-1.0 / bandwidth)), 2.0 / bandwidth
+
+    def constant_slope(self, bandwidth: jax.Array) -> jax.Array:
+        return 2.0 / bandwidth
 
 
-def imq(
-    bandwidth: Bandwidth = "median", *, refresh_every: int = 1, blocks: Blocks = None
-) -> Kernel:
-    """Inverse multiquadric kernel `(1 + ‖x - y‖² / bandwidth)^(-1/2)`."""
-    return Kernel("imq", bandwidth, refresh_every, blocks)
+@value
+class IMQ(Kernel):
+    """The inverse multiquadric kernel; see `imq`."""
+
+    def __call__(self, sq: jax.Array, bandwidth: jax.Array) -> tuple[jax.Array, jax.Array]:
+        k = jax.lax.rsqrt(1.0 + sq / bandwidth)
+        return k, k * k / bandwidth
+
+
+def rbf(bandwidth: Bandwidth = "median", *, refresh_every: int = 1, blocks: Blocks = None) -> RBF:
+    """The Gaussian kernel `exp(-‖x - y‖² / bandwidth)`.
+
+    Args:
+        bandwidth: η², a number above 0, or "median" for the median rule.
+        refresh_every: with the median rule, how many steps a bandwidth serves.
+        blocks: "leaf" or "entry" gives each leaf, or each entry, of a particle a kernel of its own.
+
+    Returns:
+        The kernel.
+
+    Example:
+        >>> spos.rbf(2.0)
+        RBF(bandwidth=2.0, blocks=None)
+    """
+    return RBF(*_checked(bandwidth, refresh_every, blocks))
+
+
+def imq(bandwidth: Bandwidth = "median", *, refresh_every: int = 1, blocks: Blocks = None) -> IMQ:
+    """The inverse multiquadric kernel `(1 + ‖x - y‖² / bandwidth)^(-1/2)`, with heavy tails.
+
+    Args:
+        bandwidth: η², a number above 0, or "median" for the median rule.
+        refresh_every: with the median rule, how many steps a bandwidth serves.
+        blocks: "leaf" or "entry" gives each leaf, or each entry, of a particle a kernel of its own.
+
+    Returns:
+        The kernel.
+
+    Example:
+        >>> spos.imq(refresh_every=5).bandwidth
+        MedianRule(every=5)
+    """
+    return IMQ(*_checked(bandwidth, refresh_every, blocks))
+
+
+def check_kernel(kernel: Any) -> Kernel:
+    """The kernel, or an error that says what one is."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"kernel must be spos.rbf(...), spos.imq(...) or another spos.Kernel, got {kernel!r}"
+        )
+    return kernel
+
+
+def _checked(
+    bandwidth: Any, refresh_every: int, blocks: Blocks
+) -> tuple[Number | MedianRule, Blocks]:
+    checks.whole("refresh_every", refresh_every)
+    if blocks is not None:
+        checks.one_of("blocks", blocks, ("leaf", "entry"))
+        if refresh_every != 1:
+            raise ValueError(
+                "refresh_every must be 1 with blocks: no bandwidth is kept from step to step, "
+                f"got {refresh_every}"
+            )
+    if not isinstance(bandwidth, str):
+        return checks.positive("bandwidth", bandwidth), blocks
+    if bandwidth != "median":
+        raise ValueError(f'bandwidth must be a number above 0 or "median", got {bandwidth!r}')
+    return MedianRule(refresh_every), blocks

@@ -12,28 +12,25 @@ is ever built. A sum over pairs is had in two ways, with the same answer (`by_ro
 """
 
 import functools
-import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from spos.cloud import mean
+from spos.cloud import Matrices, flatten, from_matrices, leaf_matrices, matrices, mean, unflatten
 from spos.interaction import bandwidth as bandwidths
-from spos.interaction.kernels import Kernel
+from spos.interaction.kernels import Kernel, MedianRule
 from spos.types import Particles, State
 
 DENSE_PARTICLES = 4096
 TILE_ROWS = 256
 TILE_ENTRIES = 2**26
 DIRECT_DIMENSIONS = 4
-JOINED_ENTRIES = 2**20  # a pytree of at most so many numbers is copied into one matrix
 BLOCK_ENTRIES = 2**18  # of the kernel matrices of single entries that are worked on at once
 
-Matrices = list[jax.Array]  # each M × n: the particles, cut by columns
-# (key, state, scores) -> (direction, bandwidth)
-Interaction = Callable[[jax.Array, State, Particles], tuple[Particles, jax.Array]]
+# what a sum over pairs gives every particle, and the bandwidth η² it used
+Direction = tuple[Particles, jax.Array]
 
 
 class Cloud(NamedTuple):
@@ -42,11 +39,6 @@ class Cloud(NamedTuple):
     theta: Matrices
     eta2: jax.Array
     sq: jax.Array | None
-
-
-def check_kernel(kernel: Kernel) -> None:
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kernel must be spos.rbf(...) or spos.imq(...), got {kernel!r}")
 
 
 def prepare(kernel: Kernel, rows: Matrices, state: State | None, all_pairs: bool = True) -> Cloud:
@@ -87,20 +79,19 @@ def by_blocks(
     its own, the bandwidths as their geometric mean. Without blocks the particle is one."""
     if kernel.blocks is None:
         moved, eta2 = one(*(matrices(tree) for tree in trees))
-        return like(moved, trees[0]), eta2
-    rows = [_leaf_rows(tree) for tree in trees]
+        return from_matrices(moved, trees[0]), eta2
     if kernel.blocks == "leaf":
-        found = [one(*([leaf] for leaf in leaves)) for leaves in zip(*rows, strict=True)]
-        moved = [direction for (direction,), _ in found]
+        leaves = zip(*(leaf_matrices(tree) for tree in trees), strict=True)
+        found = [one(*([leaf] for leaf in block)) for block in leaves]
         eta2 = jnp.stack([width for _, width in found])
-    else:
-        columns = [jnp.concatenate(leaves, axis=1).T[:, :, None] for leaves in rows]
-        at_once = max(1, BLOCK_ENTRIES // columns[0].shape[1] ** 2)
-        (moved,), eta2 = jax.lax.map(
-            lambda column: one(*([c] for c in column)), columns, batch_size=at_once
-        )
-        moved = [moved[:, :, 0].T]
-    return like(moved, trees[0]), jnp.exp(jnp.mean(jnp.log(eta2)))
+        moved = [direction for (direction,), _ in found]
+        return from_matrices(moved, trees[0]), jnp.exp(jnp.mean(jnp.log(eta2)))
+    columns = [flatten(tree).T[:, :, None] for tree in trees]
+    at_once = max(1, BLOCK_ENTRIES // columns[0].shape[1] ** 2)
+    (entries,), eta2 = jax.lax.map(
+        lambda column: one(*([c] for c in column)), columns, batch_size=at_once
+    )
+    return unflatten(entries[:, :, 0].T, trees[0]), jnp.exp(jnp.mean(jnp.log(eta2)))
 
 
 def squared_distances(here: Matrices, theta: Matrices) -> jax.Array:
@@ -117,29 +108,6 @@ def squared_distances(here: Matrices, theta: Matrices) -> jax.Array:
     else:
         left, right = _norms(here), _norms(theta)
     return jnp.maximum(left[:, None] + right[None, :] - 2.0 * gram, 0.0)
-
-
-def matrices(tree: Particles) -> Matrices:
-    rows = _leaf_rows(tree)
-    if len(rows) > 1 and sum(r.size for r in rows) <= JOINED_ENTRIES:
-        return [jnp.concatenate(rows, axis=1)]
-    return rows
-
-
-def like(matrices: Matrices, particles: Particles) -> Particles:
-    """Undo `matrices`."""
-    leaves, treedef = jax.tree.flatten(particles)
-    if len(matrices) < len(leaves):
-        edges = list(itertools.accumulate(leaf[0].size for leaf in leaves[:-1]))
-        matrices = jnp.split(matrices[0], edges, axis=1)
-    shaped = [
-        m.reshape(leaf.shape).astype(leaf.dtype) for m, leaf in zip(matrices, leaves, strict=True)
-    ]
-    return jax.tree.unflatten(treedef, shaped)
-
-
-def _leaf_rows(tree: Particles) -> Matrices:
-    return [jnp.reshape(leaf, (len(leaf), -1)) for leaf in jax.tree.leaves(tree)]
 
 
 def _direct(theta: Matrices) -> bool:
@@ -175,14 +143,15 @@ def _bandwidth(
     state: State | None,
 ) -> jax.Array:
     dtype = theta[0].dtype
-    if kernel.bandwidth != "median":
-        return jnp.asarray(kernel.bandwidth, dtype)
+    rule = kernel.bandwidth
+    if not isinstance(rule, MedianRule):
+        return jnp.asarray(rule, dtype)
 
     def fresh() -> jax.Array:
         distances = _pair_distances(theta, sq)
         return bandwidths.median_rule(distances, len(theta[0]), resolution).astype(dtype)
 
-    if kernel.refresh_every == 1 or state is None:
+    if rule.every == 1 or state is None:
         return fresh()
-    due = state.step % kernel.refresh_every == 0
+    due = state.step % rule.every == 0
     return jax.lax.cond(due, fresh, lambda: state.bandwidth.astype(dtype))

@@ -12,19 +12,19 @@ the particles at random into groups of b that feel only each other, the pairs we
 (M - 1)/(b - 1). Unbiased over the splits, and O(M b) instead of O(M²).
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 
-from spos import checks
 from spos.cloud import NARROW
 from spos.interaction.kernels import Kernel
 from spos.interaction.pairwise import (
     Cloud,
-    Interaction,
+    Direction,
     Matrices,
     by_blocks,
     by_rows,
-    check_kernel,
     prepare,
     squared_distances,
 )
@@ -32,24 +32,24 @@ from spos.targets.shuffle import distinct
 from spos.types import Particles, State
 
 
-def stein(kernel: Kernel, group_size: int | None = None) -> Interaction:
-    """The function that gives every particle its Stein direction, and the bandwidth η² it used."""
-    check_kernel(kernel)
-    if group_size is not None:
-        checks.whole("group_size", group_size, at_least=2)
+def stein(
+    kernel: Kernel,
+    key: jax.Array,
+    state: State,
+    scores: Particles,
+    group_size: int | None = None,
+) -> Direction:
+    """The Stein direction of every particle, and the bandwidth η² it used."""
 
-    def direction(key: jax.Array, state: State, scores: Particles) -> tuple[Particles, jax.Array]:
-        def one(rows: Matrices, score: Matrices) -> tuple[Matrices, jax.Array]:
-            if group_size is None or group_size >= len(rows[0]):
-                cloud = prepare(kernel, rows, state)
-                return stein_of(kernel, cloud, score), cloud.eta2
-            cloud = prepare(kernel, rows, state, all_pairs=False)
-            moved = _grouped(key, group_size, kernel, cloud, score)
-            return [m / len(rows[0]) for m in moved], cloud.eta2
+    def one(rows: Matrices, score: Matrices) -> tuple[Matrices, jax.Array]:
+        if group_size is None or group_size >= len(rows[0]):
+            cloud = prepare(kernel, rows, state)
+            return stein_of(kernel, cloud, score), cloud.eta2
+        cloud = prepare(kernel, rows, state, all_pairs=False)
+        moved = _grouped(key, group_size, kernel, cloud, score)
+        return [m / len(rows[0]) for m in moved], cloud.eta2
 
-        return by_blocks(kernel, one, state.particles, scores)
-
-    return direction
+    return by_blocks(kernel, one, state.particles, scores)
 
 
 def stein_of(kernel: Kernel, cloud: Cloud, score: Matrices) -> Matrices:
@@ -58,7 +58,9 @@ def stein_of(kernel: Kernel, cloud: Cloud, score: Matrices) -> Matrices:
     return [m / len(m) for m in moved]
 
 
-def _rows(kernel: Kernel, cloud: Cloud, score: Matrices):
+def _rows(
+    kernel: Kernel, cloud: Cloud, score: Matrices
+) -> Callable[[Matrices, jax.Array], Matrices]:
     """A function from some particles to M times their direction, over all particles as sources."""
     theta, eta2 = cloud.theta, cloud.eta2
     c = kernel.constant_slope(eta2)

@@ -19,43 +19,48 @@ where |v| = 2 / (β h).
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
-from spos.dynamics.schedules import as_schedule
-from spos.dynamics.step import adam, build_sampler, langevin
-from spos.types import Particles, Sampler, State, Target
+from spos.dynamics.moves import Drift, Langevin, Move
+from spos.dynamics.preconditioners import Preconditioner, adam
+from spos.dynamics.sampler import Sampler
+from spos.dynamics.schedules import StepSize
+from spos.targets.target import Target
+from spos.types import Number, Particles, State
+from spos.values import value
 
 
-def independent(target: Target, learning_rate: Any, beta: Any) -> Sampler:
+@value
+class Independent(Sampler):
     """Each policy climbs by itself."""
 
-    def drift(key: jax.Array, state: State, scores: Particles) -> tuple[Particles, Any]:
-        return scores, jnp.nan
+    preconditioner: Preconditioner
 
-    return build_sampler(
-        target,
-        drift,
-        langevin(None, adam()),
-        as_schedule("learning_rate", learning_rate),
-        {"algorithm": "independent", "step_size": learning_rate},
-    )
+    @property
+    def move(self) -> Move:
+        return Langevin(None, self.preconditioner)
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        return Drift(scores)
 
 
-def svpg(target: Target, learning_rate: Any, beta: Any) -> Sampler:
+def independent(target: Target, learning_rate: StepSize, beta: Number) -> Sampler:
+    return Independent.of(target, learning_rate, preconditioner=adam())
+
+
+def svpg(target: Target, learning_rate: StepSize, beta: Number) -> Sampler:
     return svgd(target, learning_rate, preconditioner=adam())
 
 
-def spos_pg(target: Target, learning_rate: Any, beta: Any) -> Sampler:
+def spos_pg(target: Target, learning_rate: StepSize, beta: Number) -> Sampler:
     return spos(target, learning_rate, beta, preconditioner=adam())
 
 
 # (target, learning_rate, beta); the first two have no use for β
-METHODS: dict[str, Callable[[Target, Any, Any], Sampler]] = {
+METHODS: dict[str, Callable[[Target, StepSize, Number], Sampler]] = {
     "independent": independent,
     "svpg": svpg,
     "spos": spos_pg,

@@ -18,8 +18,11 @@ import jax
 import numpy as np
 
 from spos import checks
+from spos.dynamics.sampler import Sampler
 from spos.io.progress import Progress, wanted
-from spos.loop import Callback, NonFiniteError, draw, run_key, sample
+from spos.loop.guard import NonFiniteError
+from spos.loop.run import draw, run_key
+from spos.loop.sample import Callback, sample
 from spos.result import versions
 from spos.rl import advantages, coverage, envs, policies
 from spos.rl.envs import Discrete, Environment
@@ -29,7 +32,8 @@ from spos.rl.policies import HIDDEN, Network, Policy
 from spos.rl.trained import Trained
 from spos.rl.trajectories import Trajectories
 from spos.targets.policy import Memory, Parts, PolicyPosterior
-from spos.types import Particles, Sampler, State
+from spos.types import Particles, State
+from spos.values import as_function
 
 BETA = 1e5
 
@@ -128,7 +132,7 @@ class Learner:
         """Was it the environment? Then say where; the state before is kept in the error."""
         state: State = error.state
         key = jax.random.fold_in(run_key(seed), state.step)
-        batch = draw(self.sampler, key, None, state)
+        batch = draw(self.sampler, key, state)
         episodes = play(self.environment, self.policy, self.episodes, state.particles, batch)
         where = first_bad(episodes)
         if where is None:
@@ -222,7 +226,12 @@ def learner(
         },
     }
     target = PolicyPosterior(
-        parts, iterations, alpha, standardize=standardize, log_prior=log_prior, settings=about
+        checks.positive("alpha", alpha),
+        None if log_prior is None else as_function(log_prior),
+        parts,
+        iterations,
+        standardize,
+        tuple((name, str(told)) for name, told in about.items()),
     )
     sampler = METHODS[method](target, learning_rate, beta)
     return Learner(environment, policy, sampler, particles, episodes, iterations, about, network)

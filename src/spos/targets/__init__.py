@@ -1,6 +1,16 @@
 """Distributions to sample from."""
 
 from spos.targets import likelihoods, priors
+from spos.targets.layers import relu_network, tanh_network
 from spos.targets.network import bnn
+from spos.targets.target import as_target, score_particles
 
-__all__ = ["bnn", "likelihoods", "priors"]
+__all__ = [
+    "as_target",
+    "bnn",
+    "likelihoods",
+    "priors",
+    "relu_network",
+    "score_particles",
+    "tanh_network",
+]

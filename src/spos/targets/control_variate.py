@@ -3,14 +3,14 @@
     score = s(θ; batch) - s(c; batch) + s(c; all data),      s the score of the posterior
 
 The prior's part of the last two cancels. All particles share the centre c, a point near the mode
-such as `spos.targets.mode.find_mode` gives: on a posterior that has contracted around it, the noise
+such as `spos.find_mode` gives: on a posterior that has contracted around it, the noise
 of the scores no longer grows with the number of data. Far from the centre it may be larger than
 that of the plain score. In K steps M particles take (M + 1) B K + N gradients of examples.
 
 Reference: Baker, Fearnhead, Fox and Nemeth, Statistics and Computing 2019.
 """
 
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,9 @@ import jax.numpy as jnp
 from spos import checks
 from spos.io import archive
 from spos.targets.posterior import Drawn, Posterior, as_particles, must_be_posterior
-from spos.targets.reduced import Method, ReducedPosterior, corrected, full_score
+from spos.targets.reduced import ReducedPosterior, corrected
 from spos.types import Particles, PyTree
+from spos.values import value
 
 
 class Centre(NamedTuple):
@@ -29,35 +30,53 @@ class Centre(NamedTuple):
     score: PyTree
 
 
-def control_variate(posterior: Posterior, centre: PyTree) -> ReducedPosterior:
-    """The posterior with scores that use the exact score at `centre`, which is one particle."""
-    must_be_posterior(posterior)
-    one = as_particles(centre)
+@value
+class ControlVariate(ReducedPosterior):
+    """See `control_variate`."""
 
-    def init(particles: Particles) -> Centre:
-        _must_fit(one, particles)
+    centre: Particles  # a cloud of one
+
+    name: ClassVar[str] = "control_variate"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings, "centre": _fingerprint(self.centre)}
+
+    def first_memory(self, particles: Particles) -> Centre:
+        _must_fit(self.centre, particles)
         empty = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:1]), particles)
         return Centre(jnp.zeros((), bool), empty)
 
-    def apply(memory: Centre, particles: Particles, drawn: Drawn):
-        place = jax.tree.map(lambda c, like: c.astype(like.dtype), one, particles)
+    def estimate(
+        self, memory: Centre, particles: Particles, drawn: Drawn
+    ) -> tuple[Particles, Centre]:
+        place = jax.tree.map(lambda c, like: c.astype(like.dtype), self.centre, particles)
         total = jax.lax.cond(
             memory.known,
             lambda: memory.score,
-            lambda: full_score(posterior, place, drawn.data),
+            lambda: self.full_score(place, drawn.data),
         )
-        here = posterior.score(particles, drawn.batch)
-        there = posterior.score(place, drawn.batch)
+        here = self.posterior.score(particles, drawn.batch)
+        there = self.posterior.score(place, drawn.batch)
         return corrected(total, here, there), Centre(jnp.ones((), bool), total)
 
-    def gradient_evaluations(num_steps: int, num_particles: int) -> int:
-        batches = (num_particles + 1) * num_steps * posterior.batch.maximum
-        return batches + posterior.num_examples * (num_steps > 0)
+    def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
+        batches = (num_particles + 1) * num_steps * self.posterior.batch.maximum
+        return batches + self.num_examples * (num_steps > 0)
 
-    method = Method(
-        "control_variate", init, apply, gradient_evaluations, {"centre": _fingerprint(one)}
-    )
-    return ReducedPosterior(posterior, method)
+
+def control_variate(posterior: Posterior, centre: PyTree) -> ControlVariate:
+    """The posterior with scores that use the exact score at a fixed centre.
+
+    Args:
+        posterior: what `spos.posterior` gives.
+        centre: one particle, near the mode (`spos.find_mode`).
+
+    Returns:
+        The target.
+    """
+    must_be_posterior(posterior)
+    return ControlVariate(posterior, as_particles(centre))
 
 
 def _must_fit(centre: PyTree, particles: Particles) -> None:

@@ -9,7 +9,7 @@ layers, where dropout leaves some of them out.
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -17,57 +17,103 @@ import numpy as np
 
 from spos import checks
 from spos.types import PyTree
+from spos.values import Value, as_function, static, value
 
 
-class Network(NamedTuple):
-    """Any function with parameters."""
+@value
+class Network(Value):
+    """Any function with parameters: `init(key)` draws them, `apply(parameters, x)` uses them."""
 
-    init: Callable[[jax.Array], PyTree]  # key -> parameters
+    init: Callable[[jax.Array], PyTree]
     apply: Callable[..., jax.Array]  # (parameters, (…, inputs)) -> (…, outputs)
 
 
-Draw = Callable[[jax.Array, int, int], jax.Array]
+Activation = Literal["relu", "tanh"]
 
 
-def tanh_network(inputs: int, outputs: int, hidden: Sequence[int]) -> Network:
-    def glorot(key: jax.Array, fan_in: int, fan_out: int) -> jax.Array:
-        edge = np.sqrt(6.0 / (fan_in + fan_out))
-        return jax.random.uniform(key, (fan_in, fan_out), minval=-edge, maxval=edge)
+@value
+class Dense(Value):
+    """Dense layers of these widths, from the inputs to the outputs."""
 
-    return _dense(inputs, outputs, hidden, jnp.tanh, glorot)
+    sizes: tuple[int, ...] = static()
+    activation: Activation = static()
 
-
-def relu_network(inputs: int, outputs: int, hidden: Sequence[int]) -> Network:
-    def scaled(key: jax.Array, fan_in: int, fan_out: int) -> jax.Array:
-        return jax.random.normal(key, (fan_in, fan_out)) / np.sqrt(np.float32(fan_in + 1))
-
-    return _dense(inputs, outputs, hidden, jax.nn.relu, scaled)
-
-
-def _dense(
-    inputs: int,
-    outputs: int,
-    hidden: Sequence[int],
-    activation: Callable[[jax.Array], jax.Array],
-    draw: Draw,
-) -> Network:
-    sizes = (inputs, *(checks.whole("hidden", width) for width in hidden), outputs)
-    layers = list(enumerate(itertools.pairwise(sizes)))
-
-    def init(key: jax.Array) -> PyTree:
+    def init(self, key: jax.Array) -> PyTree:
+        """The first weights and biases, as a dict."""
+        layers = list(itertools.pairwise(self.sizes))
         theta = {}
-        for (n, (fan_in, fan_out)), k in zip(
-            layers, jax.random.split(key, len(layers)), strict=True
+        for n, (shape, k) in enumerate(
+            zip(layers, jax.random.split(key, len(layers)), strict=True)
         ):
-            theta[f"w{n}"] = draw(k, fan_in, fan_out)
-            theta[f"b{n}"] = jnp.zeros(fan_out)
+            theta[f"w{n}"] = _FIRST[self.activation](k, *shape)
+            theta[f"b{n}"] = jnp.zeros(shape[1])
         return theta
 
-    def apply(theta: PyTree, x: jax.Array, masks: Sequence[jax.Array] = ()) -> jax.Array:
-        for n, _ in layers[:-1]:
-            x = activation(x @ theta[f"w{n}"] + theta[f"b{n}"])
+    def apply(self, theta: PyTree, x: jax.Array, masks: Sequence[jax.Array] = ()) -> jax.Array:
+        """The outputs for inputs with any leading axes."""
+        last = len(self.sizes) - 2
+        for n in range(last):
+            x = _ACTIVATIONS[self.activation](x @ theta[f"w{n}"] + theta[f"b{n}"])
             x = x * masks[n] if masks else x
-        last = len(layers) - 1
         return x @ theta[f"w{last}"] + theta[f"b{last}"]
 
-    return Network(init, apply)
+
+AnyNetwork = Network | Dense
+
+
+def tanh_network(inputs: int, outputs: int, hidden: Sequence[int]) -> Dense:
+    """Layers with tanh, for policies and critics.
+
+    Args:
+        inputs: the number of inputs.
+        outputs: the number of outputs.
+        hidden: the widths of the hidden layers.
+
+    Returns:
+        The network, with `init` and `apply`.
+    """
+    return _dense(inputs, outputs, hidden, "tanh")
+
+
+def relu_network(inputs: int, outputs: int, hidden: Sequence[int]) -> Dense:
+    """Layers with relu, for Bayesian networks.
+
+    Args:
+        inputs: the number of inputs.
+        outputs: the number of outputs.
+        hidden: the widths of the hidden layers.
+
+    Returns:
+        The network, with `init` and `apply`.
+
+    Example:
+        >>> network = spos.targets.relu_network(3, 1, [50])
+        >>> network.apply(network.init(jax.random.key(0)), jnp.ones((10, 3))).shape
+        (10, 1)
+    """
+    return _dense(inputs, outputs, hidden, "relu")
+
+
+def network(init: Callable[[jax.Array], PyTree], apply: Callable[..., jax.Array]) -> Network:
+    """A network from any pure functions; see `Network`."""
+    return Network(
+        as_function(checks.function("init", init)), as_function(checks.function("apply", apply))
+    )
+
+
+def _glorot(key: jax.Array, fan_in: int, fan_out: int) -> jax.Array:
+    edge = np.sqrt(6.0 / (fan_in + fan_out))
+    return jax.random.uniform(key, (fan_in, fan_out), minval=-edge, maxval=edge)
+
+
+def _scaled(key: jax.Array, fan_in: int, fan_out: int) -> jax.Array:
+    return jax.random.normal(key, (fan_in, fan_out)) / np.sqrt(np.float32(fan_in + 1))
+
+
+_FIRST = {"tanh": _glorot, "relu": _scaled}
+_ACTIVATIONS = {"tanh": jnp.tanh, "relu": jax.nn.relu}
+
+
+def _dense(inputs: int, outputs: int, hidden: Sequence[int], activation: Activation) -> Dense:
+    widths = (checks.whole("hidden", width) for width in hidden)
+    return Dense((inputs, *widths, outputs), activation)

@@ -9,73 +9,121 @@ with ℓ = log γ,  log p(ℓ) = aℓ - b e^ℓ + const.
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.types import PyTree
+from spos.types import Number, PyTree
+from spos.values import Value, value
 
 LOG_VARIANCE = 14.0  # at most, either sign: e^±14 is beyond any scaled target
 
 
-class Likelihood(NamedTuple):
+@value
+class Likelihood(Value):
     """For one particle: `outputs` are (n, k), `y` has n rows, `own` its parameters or ()."""
 
-    init: Callable[[jax.Array, jax.Array], PyTree]  # (outputs, y) -> own
-    log_prob: Callable[[PyTree, jax.Array, jax.Array], jax.Array]  # (own, outputs, y) -> (n,)
-    log_prior: Callable[[PyTree], Any]
-    moments: Callable[[PyTree, jax.Array], tuple[jax.Array, jax.Array]] | None = None
-    # (own, outputs) -> mean and variance of y, each (n,); none for classes
+    classes: ClassVar[bool] = False  # is y a class, or a number?
+
+    def init(self, outputs: jax.Array, y: jax.Array) -> PyTree:
+        """The likelihood's own parameters before the first step."""
+        return ()
+
+    def log_prob(self, own: PyTree, outputs: jax.Array, y: jax.Array) -> jax.Array:
+        """log p(y | outputs) for every row."""
+        raise NotImplementedError
+
+    def log_prior(self, own: PyTree) -> Any:
+        """Of the likelihood's own parameters."""
+        return 0.0
+
+    def moments(self, own: PyTree, outputs: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Mean and variance of y, each (n,)."""
+        raise TypeError(f"{type(self).__name__} has no moments: y is a class")
 
 
-def gaussian(shape: float = 1.0, rate: float = 0.1) -> Likelihood:
-    """Noise of one unknown size. It starts at that of the first residuals."""
-    checks.positive("shape", shape)
-    checks.positive("rate", rate)
+@value
+class Gaussian(Likelihood):
+    """See `gaussian`."""
 
-    def init(outputs: jax.Array, y: jax.Array) -> jax.Array:
+    shape: Number
+    rate: Number
+
+    def init(self, outputs: jax.Array, y: jax.Array) -> jax.Array:
         return -jnp.log(jnp.mean((outputs[:, 0] - y) ** 2) + 1e-6)
 
-    def log_prob(own: jax.Array, outputs: jax.Array, y: jax.Array) -> jax.Array:
+    def log_prob(self, own: jax.Array, outputs: jax.Array, y: jax.Array) -> jax.Array:
         return _normal(y, outputs[:, 0], -own)
 
-    def moments(own: jax.Array, outputs: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def log_prior(self, own: jax.Array) -> Any:
+        return log_gamma(own, self.shape, self.rate)
+
+    def moments(self, own: jax.Array, outputs: jax.Array) -> tuple[jax.Array, jax.Array]:
         return outputs[:, 0], jnp.full(len(outputs), jnp.exp(-own))
 
-    return Likelihood(init, log_prob, lambda own: log_gamma(own, shape, rate), moments)
+
+@value
+class Heteroscedastic(Likelihood):
+    """See `heteroscedastic`."""
+
+    def log_prob(self, own: PyTree, outputs: jax.Array, y: jax.Array) -> jax.Array:
+        return _normal(y, outputs[:, 0], _log_variance(outputs))
+
+    def moments(self, own: PyTree, outputs: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return outputs[:, 0], jnp.exp(_log_variance(outputs))
 
 
-def heteroscedastic() -> Likelihood:
-    """Noise that depends on where x is."""
+@value
+class Categorical(Likelihood):
+    """See `categorical`."""
 
-    def spread(outputs: jax.Array) -> jax.Array:
-        return jnp.clip(outputs[:, 1], -LOG_VARIANCE, LOG_VARIANCE)
+    classes: ClassVar[bool] = True
 
-    def log_prob(own: PyTree, outputs: jax.Array, y: jax.Array) -> jax.Array:
-        return _normal(y, outputs[:, 0], spread(outputs))
-
-    def moments(own: PyTree, outputs: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return outputs[:, 0], jnp.exp(spread(outputs))
-
-    return Likelihood(lambda outputs, y: (), log_prob, lambda own: 0.0, moments)
-
-
-def categorical() -> Likelihood:
-    """One of k classes."""
-
-    def log_prob(own: PyTree, outputs: jax.Array, y: jax.Array) -> jax.Array:
+    def log_prob(self, own: PyTree, outputs: jax.Array, y: jax.Array) -> jax.Array:
         chances = jax.nn.log_softmax(outputs)
         return jnp.take_along_axis(chances, y[:, None], axis=1)[:, 0]
 
-    return Likelihood(lambda outputs, y: (), log_prob, lambda own: 0.0)
+
+def gaussian(shape: Number = 1.0, rate: Number = 0.1) -> Gaussian:
+    """Noise of one unknown size, which starts at that of the first residuals.
+
+    Args:
+        shape: of the Gamma prior of the noise's precision.
+        rate: of the Gamma prior of the noise's precision.
+
+    Returns:
+        The likelihood.
+    """
+    return Gaussian(checks.positive("shape", shape), checks.positive("rate", rate))
 
 
-def log_gamma(logarithm: Any, shape: float, rate: float) -> Any:
+def heteroscedastic() -> Heteroscedastic:
+    """Noise that depends on where x is.
+
+    Returns:
+        The likelihood, for networks with two outputs: the mean and the log-variance.
+    """
+    return Heteroscedastic()
+
+
+def categorical() -> Categorical:
+    """One of k classes.
+
+    Returns:
+        The likelihood, for networks with an output for each class.
+    """
+    return Categorical()
+
+
+def log_gamma(logarithm: Any, shape: Number, rate: Number) -> Any:
     """The log-density of the logarithm of a Gamma variable, but for a constant."""
     return shape * logarithm - rate * jnp.exp(logarithm)
+
+
+def _log_variance(outputs: jax.Array) -> jax.Array:
+    return jnp.clip(outputs[:, 1], -LOG_VARIANCE, LOG_VARIANCE)
 
 
 def _normal(y: jax.Array, mean: jax.Array, log_variance: Any) -> jax.Array:

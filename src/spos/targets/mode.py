@@ -1,6 +1,5 @@
 """Where a posterior is highest."""
 
-import functools
 from typing import Any
 
 import jax
@@ -9,6 +8,7 @@ import optax
 
 from spos import checks
 from spos.cloud import norm
+from spos.programs import compiled
 from spos.targets.posterior import Posterior, all_rows, as_particles, must_be_posterior
 from spos.types import PyTree
 
@@ -16,23 +16,29 @@ FLAT = 1e-4  # of the first gradient's length
 
 
 def find_mode(posterior: Posterior, start: PyTree, num_steps: int = 100) -> PyTree:
-    """A mode near `start`, one particle, by L-BFGS on all the data.
+    """A mode near `start`, by L-BFGS on all the data.
 
-    It stops after `num_steps`, or when the gradient is 10⁻⁴ of what it was at the start.
+    Args:
+        posterior: what `spos.posterior` gives.
+        start: one particle.
+        num_steps: at most; it stops before when the gradient is 10⁻⁴ of what it was at the start.
+
+    Returns:
+        One particle.
     """
     must_be_posterior(posterior)
     checks.whole("num_steps", num_steps)
     one = as_particles(start)
-    return _climb(posterior, num_steps, posterior.data, jax.tree.map(lambda leaf: leaf[0], one))
+    return _climb(num_steps, posterior, jax.tree.map(lambda leaf: leaf[0], one))
 
 
-@functools.partial(jax.jit, static_argnames=("posterior", "num_steps"))
-def _climb(posterior: Posterior, num_steps: int, data: PyTree, start: PyTree) -> PyTree:
+@compiled(1)
+def _climb(num_steps: int, posterior: Posterior, start: PyTree) -> PyTree:
     optimizer = optax.lbfgs()
 
     def height_to_lose(theta: PyTree) -> jax.Array:
         # an average per example, which keeps the line search clear of rounding
-        return -posterior.log_prob(theta, all_rows(data).batch) / posterior.num_examples
+        return -posterior.log_prob(theta, all_rows(posterior.data).batch) / posterior.num_examples
 
     value_and_grad = optax.value_and_grad_from_state(height_to_lose)
 

@@ -9,7 +9,6 @@ its `prior` have to learn beside them. A new y has the average of the particles'
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -17,33 +16,44 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.targets.batches import BatchSchedule
+from spos.targets.layers import AnyNetwork, Dense, Network, network
 from spos.targets.likelihoods import Likelihood
 from spos.targets.posterior import Posterior, posterior
 from spos.targets.priors import Prior, hierarchical
 from spos.types import Particles, PyTree
+from spos.values import Value, value
 
 FIRST_ROWS = 1000  # that a start looks at, to learn how large the noise is
 
 
-@dataclass(frozen=True, eq=False)
-class BayesianNetwork:
-    """See `bnn`."""
+@value
+class BayesianNetwork(Value):
+    """A network, what its outputs mean, and what its weights are expected to be; see `bnn`."""
 
-    apply: Callable[..., jax.Array]
-    init: Callable[[jax.Array], PyTree]
+    network: AnyNetwork
     likelihood: Likelihood
     prior: Prior
 
-    def start(self, key: jax.Array, count: int, x: Any, y: Any) -> Particles:
-        """`count` networks with weights of their own, and noise as large as their first errors."""
+    def start(self, key: jax.Array, num_particles: int, x: Any, y: Any) -> Particles:
+        """Networks with weights of their own, and noise as large as their first errors.
+
+        Args:
+            key: of the first weights.
+            num_particles: how many networks.
+            x: rows that tell how large the first errors are.
+            y: what was observed there.
+
+        Returns:
+            The particles, dicts of `weights`, `likelihood` and `prior`.
+        """
         x, y = (jnp.asarray(rows[:FIRST_ROWS]) for rows in (x, y))
 
         def one(key: jax.Array) -> PyTree:
-            weights = self.init(key)
-            noise = self.likelihood.init(self.apply(weights, x), y)
+            weights = self.network.init(key)
+            noise = self.likelihood.init(self.network.apply(weights, x), y)
             return {"weights": weights, "likelihood": noise, "prior": self.prior.init(weights)}
 
-        return jax.lax.map(one, jax.random.split(key, checks.whole("count", count)))
+        return jax.lax.map(one, jax.random.split(key, checks.whole("num_particles", num_particles)))
 
     def posterior(
         self,
@@ -52,23 +62,45 @@ class BayesianNetwork:
         batch_size: int | BatchSchedule | None = None,
         weights: Any = None,
     ) -> Posterior:
-        """The target for these rows; `weights` says how often each of them counts."""
+        """The target for these rows.
+
+        Args:
+            x: inputs, (n, inputs).
+            y: what was observed, n numbers or classes.
+            batch_size: as in `spos.posterior`.
+            weights: how often each row counts; once by default.
+
+        Returns:
+            The posterior, of the particles that `start` gives.
+        """
         data = {"x": x, "y": y} | ({} if weights is None else {"weights": weights})
-        return posterior(self._log_likelihood, self.log_prior, data, batch_size)
+        # as partial functions of this value, whose numbers are then leaves of the target
+        likelihood = jax.tree_util.Partial(BayesianNetwork.log_likelihood, self)
+        prior = jax.tree_util.Partial(BayesianNetwork.log_prior, self)
+        return posterior(likelihood, prior, data, batch_size)
 
     def outputs(self, particles: Particles, x: Any) -> jax.Array:
         """What every network says of every row: (M, n, k)."""
-        return jax.lax.map(lambda weights: self.apply(weights, x), particles["weights"])
+        return jax.lax.map(lambda theta: self.network.apply(theta, x), particles["weights"])
+
+    def log_terms(self, particles: Particles, x: Any, y: Any) -> jax.Array:
+        """log p(y | x) by every network: (M, n)."""
+        terms = jax.vmap(self.likelihood.log_prob, (0, 0, None))
+        return terms(particles["likelihood"], self.outputs(particles, x), jnp.asarray(y))
 
     def log_predictive(self, particles: Particles, x: Any, y: Any) -> jax.Array:
-        """log p(y | x) for every row."""
-        terms = jax.vmap(self.likelihood.log_prob, (0, 0, None))(
-            particles["likelihood"], self.outputs(particles, x), y
-        )
+        """log p(y | x) by all networks together, for every row."""
+        terms = self.log_terms(particles, x, y)
         return jax.nn.logsumexp(terms, axis=0) - jnp.log(len(terms))
 
-    def _log_likelihood(self, theta: PyTree, batch: PyTree) -> jax.Array:
-        outputs = self.apply(theta["weights"], batch["x"])
+    def moments(self, particles: Particles, x: Any) -> tuple[jax.Array, jax.Array]:
+        """Mean and variance of y by every network, each (M, n)."""
+        outputs = self.outputs(particles, x)
+        return jax.vmap(self.likelihood.moments)(particles["likelihood"], outputs)
+
+    def log_likelihood(self, theta: PyTree, batch: PyTree) -> jax.Array:
+        """Of one network, for every row of a batch."""
+        outputs = self.network.apply(theta["weights"], batch["x"])
         terms = self.likelihood.log_prob(theta["likelihood"], outputs, batch["y"])
         return terms * batch["weights"] if "weights" in batch else terms
 
@@ -79,19 +111,30 @@ class BayesianNetwork:
 
 
 def bnn(
-    apply: Callable[[PyTree, jax.Array], jax.Array],
-    init: Callable[[jax.Array], PyTree],
-    likelihood: Likelihood,
+    apply: Callable[[PyTree, jax.Array], jax.Array] | AnyNetwork,
+    init: Callable[[jax.Array], PyTree] | None = None,
+    likelihood: Likelihood | None = None,
     prior: Prior | None = None,
 ) -> BayesianNetwork:
     """A Bayesian neural network from any pure network.
 
-    `apply(weights, x)` turns rows (n, inputs) into outputs (n, k); `init(key)` draws the weights of
-    one network, any pytree. `likelihood` is one of `spos.targets.likelihoods`, `prior` one of
-    `spos.targets.priors`: by default Gaussian with a scale that is learnt.
+    Args:
+        apply: `apply(weights, x)` turns rows (n, inputs) into outputs (n, k). Or a network such as
+            `spos.targets.relu_network` gives, without `init`.
+        init: `init(key)` draws the weights of one network, any pytree.
+        likelihood: one of `spos.targets.likelihoods`.
+        prior: one of `spos.targets.priors`, by default Gaussian with a scale that is learnt.
+
+    Returns:
+        The Bayesian network, with `start` and `posterior`.
     """
-    checks.function("apply", apply)
-    checks.function("init", init)
+    if isinstance(apply, Network | Dense):
+        if init is not None:
+            raise ValueError("init must be left out when apply is a whole network")
+        whole: AnyNetwork = apply
+    else:
+        checks.function("apply", apply)
+        whole = network(checks.function("init", init), apply)
     if not isinstance(likelihood, Likelihood):
         raise TypeError(
             "likelihood must come from spos.targets.likelihoods, for example gaussian(), "
@@ -102,4 +145,4 @@ def bnn(
         raise TypeError(
             f"prior must come from spos.targets.priors, for example normal(), got {prior!r}"
         )
-    return BayesianNetwork(apply, init, likelihood, prior)
+    return BayesianNetwork(whole, likelihood, prior)

@@ -18,13 +18,14 @@ cells of the observations' grid have been visited: whatever continues a run has 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from spos import checks
-from spos.types import Estimator, Particles, PyTree
+from spos.targets.target import Target
+from spos.types import Number, Particles, PyTree
+from spos.values import static, value
 
 Log = Callable[[PyTree], jax.Array]
 
@@ -50,28 +51,22 @@ class Parts(NamedTuple):
     cells: Callable[[jax.Array], jax.Array] | None = None  # (T, num, o) -> (cells,) visited
 
 
-class PolicyPosterior:
+@value
+class PolicyPosterior(Target):
     """The target of the module's text."""
 
-    data: PyTree = None
+    alpha: Number
+    log_prior: Log | None = None
+    parts: Parts = static(default=None)
+    iterations: int = static(default=1)
+    standardize: bool = static(default=True)
+    about: tuple[tuple[str, Any], ...] = static(default=())
 
-    def __init__(
-        self,
-        parts: Parts,
-        iterations: int,
-        alpha: Any = 10.0,
-        *,
-        standardize: bool = True,
-        log_prior: Log | None = None,
-        settings: Any = None,
-    ) -> None:
-        self.parts = parts
-        self.alpha = checks.positive("alpha", alpha)
-        self.iterations = checks.whole("iterations", iterations)
-        self.standardize = standardize
-        self.log_prior = log_prior
-        self.settings = {"alpha": alpha, "standardize": standardize, **(settings or {})}
-        self.estimator = Estimator(self._first, self._apply)
+    remembers: ClassVar[bool] = True
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"alpha": self.alpha, "standardize": self.standardize, **dict(self.about)}
 
     def log_prob(self, theta: PyTree, batch: Any = None) -> jax.Array:
         """An estimate of log q up to a constant, from the episodes of one particle."""
@@ -81,9 +76,9 @@ class PolicyPosterior:
 
     def score(self, particles: Particles, batch: Any = None) -> Particles:
         """The scores of a first step."""
-        return self._apply(self._first(particles), particles, batch)[0]
+        return self.scores(self.first_memory(particles), particles, batch)[0]
 
-    def draw(self, key: jax.Array, step: jax.Array, data: PyTree) -> jax.Array:
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> jax.Array:
         return key
 
     def _episodes(self, particles: Particles, batch: Any) -> Any:
@@ -91,7 +86,7 @@ class PolicyPosterior:
             batch = jax.random.key(0)
         return batch if hasattr(batch, "rewards") else self.parts.play(particles, batch)
 
-    def _first(self, particles: Particles) -> Memory:
+    def first_memory(self, particles: Particles) -> Memory:
         count = len(jax.tree.leaves(particles)[0])
         critic = self.parts.first_critic()
         critics = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], count, axis=0), critic)
@@ -108,7 +103,7 @@ class PolicyPosterior:
             jnp.zeros(cells),
         )
 
-    def _apply(self, memory: Memory, particles: Particles, batch: Any) -> tuple[Particles, Memory]:
+    def scores(self, memory: Memory, particles: Particles, batch: Any) -> tuple[Particles, Memory]:
         episodes = self._episodes(particles, batch)
         # one particle after another: each brings weights of its own, which then stay in the cache
         scores, critics = jax.lax.map(

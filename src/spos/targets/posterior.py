@@ -7,13 +7,15 @@ example is as likely as any other to be in the batch, so that the score is unbia
 replacement or without.
 
 **Without replacement** needs B distinct rows at a cost that does not grow with N: see
-`spos.targets.shuffle`.
+`shuffle.py`.
 
 **A growing batch** (`spos.schedules.growing_batch`) has the memory of its maximum from the start:
 rows beyond the present size are weighted 0, so that nothing is compiled anew.
 """
 
-from typing import Any, NamedTuple
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -22,8 +24,9 @@ import numpy as np
 from spos import checks
 from spos.targets.batches import BatchSchedule
 from spos.targets.shuffle import distinct
-from spos.targets.target import score_particles
+from spos.targets.target import Target, score_particles
 from spos.types import Batch, Particles, PyTree
+from spos.values import as_function, static, value
 
 
 class Drawn(NamedTuple):
@@ -34,93 +37,141 @@ class Drawn(NamedTuple):
     data: PyTree
 
 
-class Posterior:
+@value
+class Posterior(Target):
     """See `posterior`."""
 
-    def __init__(
-        self, log_likelihood: Any, log_prior: Any, data: PyTree, batch: BatchSchedule, replace: bool
-    ) -> None:
-        self.data = data
-        self.num_examples = _length(data)
-        self.batch = batch
-        self.replace = replace
-        self.settings = {"batch_size": batch.initial, "most": batch.maximum, "replace": replace}
-        self._log_likelihood = log_likelihood
-        self._log_prior = log_prior
+    log_likelihood: Callable[[PyTree, PyTree], jax.Array]
+    log_prior: Callable[[PyTree], Any]
+    data: PyTree
+    batch: BatchSchedule = static()
+    replace: bool = static(default=False)
+
+    @property
+    def num_examples(self) -> int:
+        """N, the number of rows of the data."""
+        return num_rows(self.data)
+
+    @property
+    def stochastic(self) -> bool:
+        return self.replace or self.batch.initial < self.num_examples
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {
+            "batch_size": self.batch.initial,
+            "most": self.batch.maximum,
+            "replace": self.replace,
+        }
+
+    def with_data(self, data: PyTree) -> Self:
+        """The same posterior given other data; of equal shapes, they share compiled programs.
+
+        Args:
+            data: in the form of the present data, with at least as many rows as a batch.
+
+        Returns:
+            The posterior.
+        """
+        data = checks.data(data)
+        form, own = _row_form(data), _row_form(self.data)
+        if form != own:
+            raise ValueError(f"data must have the form of the target's own, {own}, got {form}")
+        if num_rows(data) < self.batch.maximum:
+            raise ValueError(
+                f"data must have the {self.batch.maximum} rows of a batch or more, "
+                f"got {num_rows(data)}"
+            )
+        return dataclasses.replace(self, data=data)
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
         examples, weights = self._as_batch(batch)
-        terms = self._log_likelihood(theta, examples)
-        size = _length(examples)
+        terms = self.log_likelihood(theta, examples)
+        size = num_rows(examples)
         checks.log_prob_output("log_likelihood", terms, (size,), f"one value for each of {size}")
-        prior = self._log_prior(theta)
+        prior = self.log_prior(theta)
         checks.log_prob_output("log_prior", prior, (), "one number")
         return jnp.sum(weights.astype(terms.dtype) * terms) + prior
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
         return score_particles(self.log_prob, particles, self._as_batch(batch))
 
-    def draw(self, key: jax.Array, step: jax.Array | int = 0, data: PyTree = None) -> Batch:
-        """The weighted minibatch of a step, from `data` of the same form or the posterior's own."""
-        return self.draw_rows(key, step, data).batch
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Batch:
+        """The weighted minibatch of a step."""
+        return self.draw_rows(key, step).batch
 
-    def draw_rows(self, key: jax.Array, step: jax.Array | int = 0, data: PyTree = None) -> Drawn:
+    def draw_rows(self, key: jax.Array, step: jax.Array | int = 0) -> Drawn:
         """The same minibatch, and where its rows come from."""
-        data = self.data if data is None else data
-        total, most = _length(data), self.batch.maximum
+        total, most = self.num_examples, self.batch.maximum
         if most == total and self.batch.initial == total and not self.replace:
-            return all_rows(data)
+            return all_rows(self.data)
         if self.replace:
             rows = jax.random.randint(key, (most,), 0, total)
         else:
             rows = distinct(key, most, total)
         size = self.batch.size(jnp.asarray(step))
         weights = jnp.where(jnp.arange(most) < size, total / size, 0.0)
-        return Drawn(Batch(jax.tree.map(lambda leaf: leaf[rows], data), weights), rows, data)
+        examples = jax.tree.map(lambda leaf: leaf[rows], self.data)
+        return Drawn(Batch(examples, weights), rows, self.data)
 
     def prior_score(self, particles: Particles) -> Particles:
         """∇ log p(θ_i) for every particle."""
-        return score_particles(lambda theta, _: jnp.asarray(self._log_prior(theta)), particles, ())
+        return score_particles(lambda theta, _: jnp.asarray(self.log_prior(theta)), particles, ())
 
     def example_scores(self, particles: Particles, examples: PyTree) -> Particles:
         """∇ log p(x_q | θ_i), one for each example q (first axis) and particle i (second)."""
 
         def one(theta: PyTree, example: PyTree) -> jax.Array:
-            return self._log_likelihood(theta, jax.tree.map(lambda leaf: leaf[None], example))[0]
+            return self.log_likelihood(theta, jax.tree.map(lambda leaf: leaf[None], example))[0]
 
         over_particles = jax.vmap(jax.grad(one), in_axes=(0, None))
         return jax.vmap(over_particles, in_axes=(None, 0))(particles, examples)
 
     def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
-        """How many gradients, of one example at one particle, so many steps take."""
         return num_particles * num_steps * self.batch.maximum
 
     def _as_batch(self, batch: PyTree) -> Batch:
         if isinstance(batch, Batch):
             return batch
         examples = self.data if batch is None else batch
-        size = _length(examples)
+        size = num_rows(examples)
         return Batch(examples, jnp.full(size, self.num_examples / size))
 
 
 def posterior(
-    log_likelihood: Any,
-    log_prior: Any,
+    log_likelihood: Callable[[PyTree, PyTree], jax.Array],
+    log_prior: Callable[[PyTree], Any],
     data: PyTree,
     batch_size: int | BatchSchedule | None = None,
     *,
     replace: bool = False,
 ) -> Posterior:
-    """The posterior as a target.
+    """The posterior of a model and data as a target.
 
-    `log_likelihood(theta, batch)` gives one value per example of the batch, `log_prior(theta)` one
-    number, for one particle `theta`. `data` is a pytree of arrays with a leading axis of examples.
-    `batch_size=None` uses all the data in every step.
+    Args:
+        log_likelihood: `log_likelihood(theta, batch)` gives one value per example of the batch, for
+            one particle `theta`.
+        log_prior: `log_prior(theta)` gives one number.
+        data: a pytree of arrays with a leading axis of examples.
+        batch_size: rows of a minibatch, or a `spos.schedules.growing_batch`; None uses all the data
+            in every step.
+        replace: draw rows with replacement.
+
+    Returns:
+        The target.
+
+    Example:
+        >>> data = {"y": np.array([0.5, 1.5, 1.0])}
+        >>> def log_likelihood(theta, batch):
+        ...     return -0.5 * (batch["y"] - theta) ** 2
+        >>> target = spos.posterior(log_likelihood, lambda theta: -0.5 * theta**2, data)
+        >>> float(target.log_prob(jnp.array(0.0)))
+        -1.75
     """
     checks.function("log_likelihood", log_likelihood)
     checks.function("log_prior", log_prior)
     data = checks.data(data)
-    total = _length(data)
+    total = num_rows(data)
     if batch_size is None:
         if replace:
             raise ValueError("replace must be False when batch_size is None: all data are used")
@@ -133,12 +184,14 @@ def posterior(
             f"batch_size must be at most the {total} examples there are, got {batch_size.initial}"
         )
     batch_size = batch_size._replace(maximum=min(batch_size.maximum, total))
-    return Posterior(log_likelihood, log_prior, data, batch_size, bool(replace))
+    return Posterior(
+        as_function(log_likelihood), as_function(log_prior), data, batch_size, bool(replace)
+    )
 
 
-def must_be_posterior(value: Any) -> None:
-    if not isinstance(value, Posterior):
-        raise TypeError(f"posterior must come from spos.posterior, got {value!r}")
+def must_be_posterior(posterior: Any) -> None:
+    if not isinstance(posterior, Posterior):
+        raise TypeError(f"posterior must come from spos.posterior, got {posterior!r}")
 
 
 def as_particles(theta: PyTree) -> Particles:
@@ -152,9 +205,13 @@ def as_particles(theta: PyTree) -> Particles:
 
 def all_rows(data: PyTree) -> Drawn:
     """All the data as one batch."""
-    total = _length(data)
+    total = num_rows(data)
     return Drawn(Batch(data, jnp.ones(total)), jnp.arange(total), data)
 
 
-def _length(data: PyTree) -> int:
-    return jax.tree.leaves(data)[0].shape[0]
+def num_rows(data: PyTree) -> int:
+    return int(jax.tree.leaves(data)[0].shape[0])
+
+
+def _row_form(data: PyTree) -> PyTree:
+    return jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape[1:])} a row", data)

@@ -7,43 +7,78 @@ The second lets the data decide how large weights are. λ starts where the first
 """
 
 import math
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from spos import checks
 from spos.targets.likelihoods import log_gamma
-from spos.types import PyTree
+from spos.types import Number, PyTree
+from spos.values import Value, value
 
 
-class Prior(NamedTuple):
+@value
+class Prior(Value):
     """For one network: `own` are parameters of the prior, or ()."""
 
-    init: Callable[[PyTree], PyTree]  # weights -> own
-    log_prob: Callable[[PyTree, PyTree], Any]  # (own, weights) -> one number
+    def init(self, weights: PyTree) -> PyTree:
+        """The prior's own parameters before the first step."""
+        return ()
+
+    def log_prob(self, own: PyTree, weights: PyTree) -> Any:
+        """One number."""
+        raise NotImplementedError
 
 
-def normal(scale: float = 1.0) -> Prior:
-    """Independent weights of a known scale."""
-    precision = checks.positive("scale", scale) ** -2
-    return Prior(lambda weights: (), lambda own, weights: -0.5 * precision * _squares(weights))
+@value
+class Normal(Prior):
+    """See `normal`."""
+
+    scale: Number
+
+    def log_prob(self, own: PyTree, weights: PyTree) -> Any:
+        return -0.5 * self.scale**-2 * _squares(weights)
 
 
-def hierarchical(shape: float = 1.0, rate: float = 0.1) -> Prior:
-    """Independent weights of one unknown scale."""
-    checks.positive("shape", shape)
-    checks.positive("rate", rate)
+@value
+class Hierarchical(Prior):
+    """See `hierarchical`."""
 
-    def init(weights: PyTree) -> jax.Array:
+    shape: Number
+    rate: Number
+
+    def init(self, weights: PyTree) -> jax.Array:
         return jnp.log(_count(weights)) - jnp.log(_squares(weights))
 
-    def log_prob(own: jax.Array, weights: PyTree) -> Any:
+    def log_prob(self, own: jax.Array, weights: PyTree) -> Any:
         fit = 0.5 * (_count(weights) * own - jnp.exp(own) * _squares(weights))
-        return fit + log_gamma(own, shape, rate)
+        return fit + log_gamma(own, self.shape, self.rate)
 
-    return Prior(init, log_prob)
+
+def normal(scale: Number = 1.0) -> Normal:
+    """Independent weights of a known scale.
+
+    Args:
+        scale: the standard deviation of a weight.
+
+    Returns:
+        The prior.
+    """
+    return Normal(checks.positive("scale", scale))
+
+
+def hierarchical(shape: Number = 1.0, rate: Number = 0.1) -> Hierarchical:
+    """Independent weights of one unknown scale.
+
+    Args:
+        shape: of the Gamma prior of the weights' precision.
+        rate: of the Gamma prior of the weights' precision.
+
+    Returns:
+        The prior.
+    """
+    return Hierarchical(checks.positive("shape", shape), checks.positive("rate", rate))
 
 
 def _squares(weights: PyTree) -> Any:

@@ -16,35 +16,43 @@ take them in different places:
 The result is a target for every algorithm. Its batches carry their row numbers and the data.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+import dataclasses
+from typing import Any, ClassVar, Self
 
 import jax
 
 from spos.targets.posterior import Drawn, Posterior, all_rows
-from spos.types import Batch, Estimator, Particles, PyTree
+from spos.targets.target import Target
+from spos.types import Particles, PyTree
+from spos.values import value
 
 
-class Method(NamedTuple):
-    """One way to remember old gradients."""
-
-    name: str
-    init: Callable[[Particles], PyTree]
-    apply: Callable[[PyTree, Particles, Drawn], tuple[Particles, PyTree]]
-    gradient_evaluations: Callable[[int, int], int]  # (steps, particles)
-    settings: Mapping[str, Any]
-
-
-class ReducedPosterior:
+@value
+class ReducedPosterior(Target):
     """A posterior that estimates its scores by one of the methods above."""
 
-    def __init__(self, posterior: Posterior, method: Method) -> None:
-        self.posterior = posterior
-        self.data = posterior.data
-        self.num_examples = posterior.num_examples
-        self.settings = {**posterior.settings, "scores": method.name, **method.settings}
-        self.estimator = Estimator(method.init, self._estimate)
-        self._method = method
+    posterior: Posterior
+
+    remembers: ClassVar[bool] = True
+    name: ClassVar[str]
+
+    @property
+    def data(self) -> PyTree:
+        """Those of the posterior."""
+        return self.posterior.data
+
+    @property
+    def num_examples(self) -> int:
+        """N, the number of rows of the data."""
+        return self.posterior.num_examples
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**self.posterior.settings, "scores": self.name}
+
+    def with_data(self, data: PyTree) -> Self:
+        """The same given other data; see `Posterior.with_data`."""
+        return dataclasses.replace(self, posterior=self.posterior.with_data(data))
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
         return self.posterior.log_prob(theta, _rows_alone(batch))
@@ -53,26 +61,30 @@ class ReducedPosterior:
         """The plain score on the batch, which needs no memory."""
         return self.posterior.score(particles, _rows_alone(batch))
 
-    def draw(self, key: jax.Array, step: jax.Array | int = 0, data: PyTree = None) -> Drawn:
-        return self.posterior.draw_rows(key, step, data)
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Drawn:
+        return self.posterior.draw_rows(key, step)
 
-    def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
-        """How many gradients, of one example at one particle, so many steps take."""
-        return self._method.gradient_evaluations(num_steps, num_particles)
-
-    def _estimate(self, memory: PyTree, particles: Particles, batch: PyTree):
+    def scores(
+        self, memory: PyTree, particles: Particles, batch: PyTree
+    ) -> tuple[Particles, PyTree]:
         if batch is None:
             batch = all_rows(self.data)
         if not isinstance(batch, Drawn):
             raise TypeError(
-                f"batch must come from the draw of the target, since {self._method.name} needs its "
-                f"row numbers and all the data, got a {type(batch).__name__}"
+                f"batch must come from the draw of the target, since {self.name} needs its row "
+                f"numbers and all the data, got a {type(batch).__name__}"
             )
-        return self._method.apply(memory, particles, batch)
+        return self.estimate(memory, particles, batch)
 
+    def estimate(
+        self, memory: PyTree, particles: Particles, drawn: Drawn
+    ) -> tuple[Particles, PyTree]:
+        """The scores by old gradients and this batch, and what is remembered."""
+        raise NotImplementedError
 
-def full_score(posterior: Posterior, particles: Particles, data: PyTree) -> Particles:
-    return posterior.score(particles, all_rows(data).batch)
+    def full_score(self, particles: Particles, data: PyTree) -> Particles:
+        """The exact scores."""
+        return self.posterior.score(particles, all_rows(data).batch)
 
 
 def corrected(total: Particles, here: Particles, there: Particles) -> Particles:
@@ -80,5 +92,5 @@ def corrected(total: Particles, here: Particles, there: Particles) -> Particles:
     return jax.tree.map(lambda full, new, old: full + (new - old), total, here, there)
 
 
-def _rows_alone(batch: PyTree) -> Batch | PyTree:
+def _rows_alone(batch: PyTree) -> PyTree:
     return batch.batch if isinstance(batch, Drawn) else batch

@@ -13,15 +13,16 @@ the last digit times the root of the number of steps.
 References: Defazio, Bach and Lacoste-Julien, NIPS 2014; Dubey et al., NIPS 2016.
 """
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.targets.posterior import Drawn, Posterior, must_be_posterior
-from spos.targets.reduced import Method, ReducedPosterior
+from spos.targets.posterior import Drawn, Posterior, must_be_posterior, num_rows
+from spos.targets.reduced import ReducedPosterior
 from spos.types import Particles, PyTree
+from spos.values import static, value
 
 
 class Table(NamedTuple):
@@ -31,37 +32,42 @@ class Table(NamedTuple):
     total: Particles
 
 
-def saga(posterior: Posterior, *, max_bytes: int = 2**30) -> ReducedPosterior:
-    """The posterior with scores that remember every example, in at most `max_bytes` of memory."""
-    must_be_posterior(posterior)
-    checks.whole("max_bytes", max_bytes)
-    total = posterior.num_examples
+@value
+class SAGA(ReducedPosterior):
+    """See `saga`."""
 
-    def init(particles: Particles) -> Table:
+    max_bytes: int = static(default=2**30)
+
+    name: ClassVar[str] = "saga"
+
+    def first_memory(self, particles: Particles) -> Table:
+        total = self.num_examples
         needed = total * sum(leaf.nbytes for leaf in jax.tree.leaves(particles))
-        if needed > max_bytes:
+        if needed > self.max_bytes:
             raise ValueError(
                 f"max_bytes must be at least {needed} to keep a gradient of each of {total} "
-                f"examples for every particle, got {max_bytes}; spos.svrg and "
+                f"examples for every particle, got {self.max_bytes}; spos.svrg and "
                 "spos.control_variate need no such table"
             )
         zeros = jax.tree.map(jnp.zeros_like, particles)
         table = jax.tree.map(lambda leaf: jnp.zeros((total, *leaf.shape), leaf.dtype), zeros)
         return Table(table, zeros)
 
-    def apply(memory: Table, particles: Particles, drawn: Drawn):
-        count = len(jax.tree.leaves(drawn.data)[0])
-        if count != total:
+    def estimate(
+        self, memory: Table, particles: Particles, drawn: Drawn
+    ) -> tuple[Particles, Table]:
+        total = self.num_examples
+        if num_rows(drawn.data) != total:
             raise ValueError(
                 f"data must have {total} examples like those of the posterior: saga has a "
-                f"place for each of them, got {count}"
+                f"place for each of them, got {num_rows(drawn.data)}"
             )
         (examples, weights), rows, _ = drawn
         seen = _first_of_each(rows, weights > 0)
         places = jnp.where(seen, rows, total)  # beyond the table: not written
-        fresh = posterior.example_scores(particles, examples)
+        fresh = self.posterior.example_scores(particles, examples)
         change = jax.tree.map(lambda new, old: new - old[rows], fresh, memory.gradients)
-        prior = posterior.prior_score(particles)
+        prior = self.posterior.prior_score(particles)
         scores = jax.tree.map(
             lambda p, known, d: p + known + _over_batch(weights, d),
             prior,
@@ -76,8 +82,22 @@ def saga(posterior: Posterior, *, max_bytes: int = 2**30) -> ReducedPosterior:
         known = jax.tree.map(lambda t, d: t + _over_batch(seen, d), memory.total, change)
         return scores, Table(table, known)
 
-    method = Method("saga", init, apply, posterior.gradient_evaluations, {})
-    return ReducedPosterior(posterior, method)
+    def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
+        return self.posterior.gradient_evaluations(num_steps, num_particles)
+
+
+def saga(posterior: Posterior, *, max_bytes: int = 2**30) -> SAGA:
+    """The posterior with scores that remember the last gradient of every example.
+
+    Args:
+        posterior: what `spos.posterior` gives.
+        max_bytes: the memory that the table of gradients may take.
+
+    Returns:
+        The target.
+    """
+    must_be_posterior(posterior)
+    return SAGA(posterior, checks.whole("max_bytes", max_bytes))
 
 
 def _first_of_each(rows: jax.Array, counts: jax.Array) -> jax.Array:

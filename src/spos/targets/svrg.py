@@ -10,15 +10,16 @@ the other steps.
 References: Johnson and Zhang, NIPS 2013; Dubey et al., NIPS 2016.
 """
 
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from spos import checks
 from spos.targets.posterior import Drawn, Posterior, must_be_posterior
-from spos.targets.reduced import Method, ReducedPosterior, corrected, full_score
+from spos.targets.reduced import ReducedPosterior, corrected
 from spos.types import Particles
+from spos.values import static, value
 
 
 class Snapshot(NamedTuple):
@@ -29,36 +30,55 @@ class Snapshot(NamedTuple):
     scores: Particles
 
 
-def svrg(posterior: Posterior, every: int | None = None) -> ReducedPosterior:
-    """The posterior with scores that use exact ones from at most `every` steps ago; by default as
-    many steps as it takes to draw N examples."""
-    must_be_posterior(posterior)
-    if every is not None:
-        checks.whole("every", every)
+@value
+class SVRG(ReducedPosterior):
+    """See `svrg`."""
 
-    period = every or -(-posterior.num_examples // posterior.batch.maximum)
+    every: int = static()
 
-    def init(particles: Particles) -> Snapshot:
+    name: ClassVar[str] = "svrg"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings, "every": self.every}
+
+    def first_memory(self, particles: Particles) -> Snapshot:
         unknown = jax.tree.map(jnp.zeros_like, particles)
         return Snapshot(jnp.zeros((), jnp.int32), particles, unknown)
 
-    def apply(memory: Snapshot, particles: Particles, drawn: Drawn):
+    def estimate(
+        self, memory: Snapshot, particles: Particles, drawn: Drawn
+    ) -> tuple[Particles, Snapshot]:
         def anew() -> tuple[Particles, Particles, Particles]:
-            exact = full_score(posterior, particles, drawn.data)
+            exact = self.full_score(particles, drawn.data)
             return exact, particles, exact
 
         def from_snapshot() -> tuple[Particles, Particles, Particles]:
-            here = posterior.score(particles, drawn.batch)
-            there = posterior.score(memory.particles, drawn.batch)
+            here = self.posterior.score(particles, drawn.batch)
+            there = self.posterior.score(memory.particles, drawn.batch)
             return corrected(memory.scores, here, there), memory.particles, memory.scores
 
         scores, place, exact = jax.lax.cond(memory.age == 0, anew, from_snapshot)
-        return scores, Snapshot((memory.age + 1) % period, place, exact)
+        return scores, Snapshot((memory.age + 1) % self.every, place, exact)
 
-    def gradient_evaluations(num_steps: int, num_particles: int) -> int:
-        snapshots = -(-num_steps // period)
-        batches = 2 * (num_steps - snapshots) * posterior.batch.maximum
-        return num_particles * (snapshots * posterior.num_examples + batches)
+    def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
+        snapshots = -(-num_steps // self.every)
+        batches = 2 * (num_steps - snapshots) * self.posterior.batch.maximum
+        return num_particles * (snapshots * self.num_examples + batches)
 
-    method = Method("svrg", init, apply, gradient_evaluations, {"every": period})
-    return ReducedPosterior(posterior, method)
+
+def svrg(posterior: Posterior, every: int | None = None) -> SVRG:
+    """The posterior with scores that build on exact ones of a little while ago.
+
+    Args:
+        posterior: what `spos.posterior` gives.
+        every: the number of steps from one exact score to the next; by default as many as it takes
+            to draw N examples.
+
+    Returns:
+        The target.
+    """
+    must_be_posterior(posterior)
+    if every is None:
+        every = -(-posterior.num_examples // posterior.batch.maximum)
+    return SVRG(posterior, checks.whole("every", every))

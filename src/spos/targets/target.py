@@ -1,4 +1,16 @@
-"""From a log-density of one particle to the scores of all.
+"""What is sampled: a log-density of one particle, and the scores of all.
+
+A target of one's own is a value with a `log_prob`; its numbers are leaves:
+
+    @spos.value
+    class Shifted(spos.Target):
+        shift: jax.Array
+
+        def log_prob(self, theta, batch=None):
+            return -0.5 * jnp.sum((theta - self.shift) ** 2)
+
+One that has data overrides `draw`, which gives the minibatch of a step, and one whose scores
+remember earlier steps (the table of SAGA, the critic of a policy) `first_memory` and `scores`.
 
 Scores of many particles are usually best taken in one batched program (`vmap`): matrix-vector
 products become matrix products. Networks are the exception. Each particle then brings weight
@@ -8,35 +20,86 @@ as their work in weight matrices is worth a turn.
 """
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import jax
 
 from spos import checks
-from spos.types import Estimator, Particles, PyTree, Target
+from spos.types import LogProb, Particles, PyTree
+from spos.values import Value, as_function, described, fields, value
 
 TURN = 2**19  # multiplications: entries of weight matrices times rows of the batch
 
 
-class LogDensity:
-    """The target given by a plain function `log_prob(theta)`; it has no data."""
+@value
+class Target(Value):
+    """A distribution, as far as an algorithm needs to know it."""
 
-    def __init__(self, log_prob: Any) -> None:
-        self._log_prob = checks.function("target", log_prob)
-        self.data = None
+    remembers: ClassVar[bool] = False  # do the scores of a step build on those of earlier ones?
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
-        return self._log_prob(theta)
+        """The log-density of one particle, up to a constant; `batch=None` means all the data."""
+        raise NotImplementedError
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
+        """The gradient of `log_prob` at every particle."""
         return score_particles(self.log_prob, particles, batch)
 
-    def draw(self, key: jax.Array, step: jax.Array, data: PyTree) -> None:
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> PyTree:
+        """The minibatch of a step, one for all particles; None where there are no data."""
         return None
 
+    def first_memory(self, particles: Particles) -> PyTree:
+        """What the scores remember before the first step."""
+        return ()
 
-def score_particles(log_prob: Any, particles: Particles, batch: PyTree) -> Particles:
-    """∇ log_prob(θ_i, batch) for every particle; the batch is shared."""
+    def scores(
+        self, memory: PyTree, particles: Particles, batch: PyTree
+    ) -> tuple[Particles, PyTree]:
+        """The scores of a step, and what is remembered of them."""
+        return self.score(particles, batch), memory
+
+    def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
+        """How many gradients, of one example at one particle, so many steps take."""
+        return num_steps * num_particles
+
+    @property
+    def stochastic(self) -> bool:
+        """Is a score an estimate, such as one from a minibatch?"""
+        return self.remembers
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is shown and saved of the target: plain data."""
+        own = {name: described(field) for name, field in fields(self).items()}
+        return {"type": type(self).__name__.lower(), **own}
+
+
+TargetLike = Target | Callable[..., Any]
+
+
+@value
+class LogDensity(Target):
+    """The target given by a plain function `log_prob(theta)`; it has no data."""
+
+    function: LogProb
+
+    def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
+        return self.function(theta)
+
+
+def score_particles(log_prob: LogProb, particles: Particles, batch: PyTree = None) -> Particles:
+    """∇ log_prob(θ_i, batch) for every particle.
+
+    Args:
+        log_prob: the log-density of one particle, given a batch.
+        particles: a pytree whose leaves share a leading axis of length M.
+        batch: shared by all particles.
+
+    Returns:
+        The scores, a pytree like `particles`.
+    """
     one = jax.grad(log_prob)
     weights = sum(leaf[0].size for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
     rows = max((leaf.shape[0] for leaf in jax.tree.leaves(batch) if leaf.ndim), default=0)
@@ -45,18 +108,20 @@ def score_particles(log_prob: Any, particles: Particles, batch: PyTree) -> Parti
     return jax.vmap(one, in_axes=(0, None))(particles, batch)
 
 
-def as_target(target: Any) -> Target:
-    """A log-density becomes a target; a target stays what it is."""
-    return target if isinstance(target, Target) else LogDensity(target)
+def as_target(target: TargetLike) -> Target:
+    """A log-density becomes a target; a target stays what it is.
 
+    Args:
+        target: a function `log_prob(theta)` of one particle, or a target.
 
-def estimator_of(target: Target) -> Estimator:
-    """The target's own way to estimate its scores, or the plain one, which remembers nothing."""
-    plain = Estimator(
-        lambda particles: (),
-        lambda memory, particles, batch: (target.score(particles, batch), memory),
-    )
-    return getattr(target, "estimator", plain)
+    Returns:
+        The target.
+    """
+    if isinstance(target, Target):
+        return target
+    if isinstance(target, type):
+        raise TypeError(f"target must be a log-density or a target, got the class {target!r}")
+    return LogDensity(as_function(checks.function("target", target)))
 
 
 def check_target(target: Target, particles: Particles) -> None:

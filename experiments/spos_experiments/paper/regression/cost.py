@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 import spos
-from spos.loop import advance
+from spos.loop.run import advance
 from spos.targets import bnn, likelihoods
 from spos.targets.layers import relu_network
 from spos_experiments.frame.experiment import in_parallel

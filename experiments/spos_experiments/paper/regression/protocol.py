@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from spos.loop import advance
+from spos.loop.run import advance
 from spos.targets import bnn, likelihoods, priors
 from spos.targets.layers import relu_network
 from spos.types import Particles

@@ -1,17 +1,12 @@
-"""The loop: one step after another, compiled, watched and resumable.
+"""A run for people: compiled, watched and resumable.
 
-`run` is the pure form: a whole run as one traceable function, to be jitted, vmapped over seeds,
-settings or data sets, or put inside another program. `sample` is the form for people. It advances
-in compiled chunks whose length adapts to about a second, and between chunks it looks:
-progress, callbacks, checkpoints, Ctrl-C, and whether every particle is still finite.
-
-The random numbers of step k depend on the seed and on k alone, so that neither the chunks nor an
-interruption can change a bit of the result. When a chunk ends with a particle that is not finite,
-it is replayed from its start with halving lengths to find the step at which that happened: the hot
-loop pays nothing for the guard, and the last finite state is at hand.
+`sample` advances in compiled chunks whose length adapts to about a second, and between chunks it
+looks: progress, callbacks, checkpoints, Ctrl-C, and whether every particle is still finite. When a
+chunk ends with one that is not, it is replayed from its start with halving lengths to find the step
+at which that happened: the hot loop pays nothing for the guard, and the last finite state is at
+hand.
 """
 
-import functools
 import math
 import time
 from collections.abc import Callable
@@ -22,14 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.algorithms.automatic import is_automatic
-from spos.auto.host import sample_automatically
-from spos.cloud import norm
-from spos.io import progress
+from spos.dynamics.sampler import Sampler, check_sampler_type
+from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint, fingerprint
-from spos.names import entry_name
+from spos.loop.guard import NonFiniteError, diagnose, start_score
+from spos.loop.run import advance, run_key
+from spos.programs import compiled
 from spos.result import Result, versions
-from spos.types import Info, Particles, PyTree, Sampler, State, Target
+from spos.types import Info, Particles, PathLike, State
 
 CHUNK_SECONDS = 1.0
 CHUNK_STEPS = 4096  # at most, which bounds the room for the info of a chunk
@@ -38,103 +33,49 @@ HISTORY_BYTES = 2**26  # at most, for the history of a chunk
 Callback = Callable[[State, dict[str, np.ndarray]], Any]
 
 
-class NonFiniteError(FloatingPointError):
-    """A particle is not finite. `state` is the last finite one, `result` the run up to it."""
-
-    def __init__(self, message: str, state: State, result: Result) -> None:
-        super().__init__(message)
-        self.state = state
-        self.result = result
-
-
-def run_key(seed: int) -> jax.Array:
-    """The key of a whole run."""
-    return jax.random.key(seed)
-
-
-def advance(sampler: Sampler, key: jax.Array, data: PyTree, state: State) -> tuple[State, Info]:
-    """The step that `state` is due for, with the randomness of its number."""
-    key = jax.random.fold_in(key, state.step)
-    return sampler.step(key, state, draw(sampler, key, data, state))
-
-
-def draw(sampler: Sampler, key: jax.Array, data: PyTree, state: State) -> PyTree:
-    """The minibatch of a step, from the key of that step (which is the key of the noise too)."""
-    return sampler.target.draw(jax.random.fold_in(key, 2), state.step, data)
-
-
-def run(
-    sampler: Sampler,
-    key: jax.Array,
-    particles: Particles,
-    num_steps: int,
-    *,
-    data: PyTree = None,
-    observe: Callable[[State, Info], PyTree] = lambda state, info: info,
-) -> tuple[State, PyTree]:
-    """`num_steps` steps as a pure function: the last state and, stacked, what `observe` saw.
-
-    `data` replaces the target's own (of the same form), so that many data sets can share a program.
-    """
-    data = sampler.target.data if data is None else data
-
-    def body(state: State, _: None) -> tuple[State, PyTree]:
-        state, info = advance(sampler, key, data, state)
-        return state, observe(state, info)
-
-    return jax.lax.scan(body, sampler.init(particles), length=num_steps)
-
-
 def sample(
     sampler: Sampler,
     particles: Particles,
-    num_steps: int | None = None,
+    num_steps: int,
     *,
     seed: int = 0,
-    data: PyTree = None,
     history_every: int | None = None,
     callback: Callback | None = None,
     callback_every: int = 100,
     progress: bool | None = None,
-    checkpoint: Any = None,
+    checkpoint: PathLike | None = None,
     checkpoint_every: float = 30.0,
 ) -> Result:
     """Run a sampler from `particles` for `num_steps` steps.
 
-    A sampler without a step size needs no number of steps either: it finds its coordinates and
-    steps, runs until its checks pass or its budget ends, and gives `result.draws`,
-    `result.converged` and `result.report()` (see `spos.auto`).
-
     Args:
+        sampler: what `spos.spos`, `spos.svgd`, … give.
+        particles: where to begin, a pytree whose leaves share a leading axis of length M.
+        num_steps: how many steps to take.
         seed: the same seed gives the same bits.
-        data: replaces the target's own, in the same form but with as many rows as you like. Runs
-            with one sampler and equally many rows share their compiled program.
         history_every: keep the particles of every so many steps, in `result.history`.
         callback: called as `callback(state, info)` every `callback_every` steps, with the info
             arrays of the steps since the last call; a true return value ends the run.
+        callback_every: the number of steps between two calls.
         progress: show a progress line; by default only on a terminal.
-        checkpoint: a folder. The run is saved there every `checkpoint_every` seconds and at its
-            end, and goes on from there when it is started again.
+        checkpoint: a folder. The run is saved there and goes on from there, to the same bits, when
+            it is started again.
+        checkpoint_every: the number of seconds between two saves.
+
+    Returns:
+        The particles, their history, what each step saw, and how the run was made.
+
+    Raises:
+        NonFiniteError: if a particle leaves the finite numbers; it has the run up to there.
+
+    Example:
+        >>> sampler = spos.spos(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> result = spos.sample(sampler, jnp.zeros((50, 2)), num_steps=200, seed=1)
+        >>> result.particles.shape
+        (50, 2)
     """
-    if not isinstance(sampler, Sampler):
-        raise TypeError(f"sampler must come from spos.spos, spos.svgd, …, got {sampler!r}")
+    check_sampler_type(sampler)
     checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
-    if is_automatic(sampler):
-        unused = {
-            "num_steps": num_steps,
-            "data": data,
-            "history_every": history_every,
-            "callback": callback,
-            "checkpoint": checkpoint,
-        }
-        for name, value in unused.items():
-            if value is not None:
-                raise ValueError(
-                    f"{name} must be left out when the sampler has no step_size, got {value!r}"
-                )
-        return sample_automatically(sampler, particles, seed=seed, progress=progress)
-    if num_steps is None:
-        raise ValueError("num_steps must be given when the sampler has a step_size, got None")
     checks.whole("num_steps", num_steps, at_least=0)
     if history_every is not None:
         checks.whole("history_every", history_every)
@@ -144,7 +85,6 @@ def sample(
     checks.positive("checkpoint_every", checkpoint_every)
     if checkpoint is not None:
         checks.folder("checkpoint", checkpoint)
-    data = sampler.target.data if data is None else _of_same_form(data, sampler.target)
     state = sampler.init(particles)
     saver = None
     if checkpoint is not None:
@@ -153,52 +93,29 @@ def sample(
             "seed": seed,
             "history_every": history_every,
             "start": fingerprint(state.particles),
-            "data": fingerprint(data),
-            "score at the start": _start_score(sampler, data, state, seed),
+            "numbers": fingerprint(sampler),
+            "score at the start": start_score(sampler, state, seed),
         }
         saver = Checkpoint(checkpoint, checkpoint_every, identity)
-    return _Run(sampler, data, state, num_steps, seed, history_every, saver).go(
+    return _Run(sampler, state, num_steps, seed, history_every, saver).go(
         callback, callback_every, progress
     )
-
-
-def _of_same_form(data: PyTree, target: Target) -> PyTree:
-    """Checked: arrays like those of the target, with rows enough for a batch."""
-
-    def form(tree: PyTree) -> PyTree:
-        return jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape[1:])} a row", tree)
-
-    if target.data is None:
-        raise ValueError("data must be left out: the target of this sampler has none")
-    data = checks.data(data)
-    if form(data) != form(target.data):
-        raise ValueError(
-            f"data must have the form of the target's own, {form(target.data)}, got {form(data)}"
-        )
-    rows = len(jax.tree.leaves(data)[0])
-    batch = getattr(getattr(target, "posterior", target), "batch", None)
-    if batch is not None and rows < batch.maximum:
-        raise ValueError(f"data must have the {batch.maximum} rows of a batch or more, got {rows}")
-    return data
-
-
-def _start_score(sampler: Sampler, data: PyTree, state: State, seed: int) -> str:
-    """The size of the first score, by which another log-density betrays itself. Three digits, so
-    that rounding on another machine does not."""
-    return f"{float(_score_norm(sampler, run_key(seed), data, state)):.2e}"
-
-
-@functools.partial(jax.jit, static_argnames=("sampler",))
-def _score_norm(sampler, key, data, state):
-    return norm(sampler.target.score(state.particles, draw(sampler, key, data, state)))
 
 
 class _Run:
     """One call of `sample`: the state and everything recorded so far."""
 
-    def __init__(self, sampler, data, state, num_steps, seed, history_every, saver) -> None:
+    def __init__(
+        self,
+        sampler: Sampler,
+        state: State,
+        num_steps: int,
+        seed: int,
+        history_every: int | None,
+        saver: Checkpoint | None,
+    ) -> None:
         self.sampler, self.state, self.num_steps, self.seed = sampler, state, num_steps, seed
-        self.key, self.data = run_key(seed), data
+        self.key = run_key(seed)
         self.history_every, self.saver = history_every, saver
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
@@ -217,11 +134,11 @@ class _Run:
                     f"got {num_steps}"
                 )
 
-    def go(self, callback, callback_every, show) -> Result:
+    def go(self, callback: Callback | None, callback_every: int, show: bool | None) -> Result:
         bar = None
-        if progress.wanted(show):
-            bar = progress.Progress(
-                self.sampler.settings["algorithm"], self.num_steps, done=int(self.state.step)
+        if progress_line.wanted(show):
+            bar = progress_line.Progress(
+                self.sampler.algorithm, self.num_steps, done=int(self.state.step)
             )
         length, since_callback = min(8, CHUNK_STEPS), len(self.info)
         try:
@@ -263,7 +180,7 @@ class _Run:
     def _chunk(self, stop: int) -> None:
         start = self.state
         state, info, history, finite = _advance_to(
-            self.sampler, self.slots, self.history_every, self.key, self.data, start, stop
+            self.slots, self.history_every, self.sampler, self.key, start, stop
         )
         if not finite:
             self._diverged(start, stop)
@@ -291,7 +208,7 @@ class _Run:
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
             state, info, history, finite = _advance_to(
-                self.sampler, self.slots, self.history_every, self.key, self.data, good, middle
+                self.slots, self.history_every, self.sampler, self.key, good, middle
             )
             if finite:
                 self._record(good, state, info, history)
@@ -300,7 +217,7 @@ class _Run:
                 first_bad = middle
         if self.saver is not None:
             self.saver.save(good, self._records())
-        message = _diagnose(self.sampler, self.key, self.data, good)
+        message = diagnose(self.sampler, self.key, good)
         raise NonFiniteError(message, good, self._result())
 
     def _records(self) -> dict[str, np.ndarray]:
@@ -342,11 +259,19 @@ class _Run:
         )
 
 
-@functools.partial(jax.jit, static_argnames=("sampler", "slots", "history_every"))
-def _advance_to(sampler, slots, history_every, key, data, state, stop):
+@compiled(2)
+def _advance_to(
+    slots: int,
+    history_every: int | None,
+    sampler: Sampler,
+    key: jax.Array,
+    state: State,
+    stop: jax.Array,
+) -> tuple[State, Info, Particles, jax.Array]:
     """Steps until number `stop`. How many they are is not compiled in; the room for them is."""
     first = state.step
-    _, like = jax.eval_shape(functools.partial(advance, sampler), key, data, state)
+    # a function of its own: JAX keeps what it learns of `advance` itself for ever
+    _, like = jax.eval_shape(lambda *given: advance(*given), sampler, key, state)
     info = jax.tree.map(lambda leaf: jnp.zeros((CHUNK_STEPS,), leaf.dtype), like)
     history = jax.tree.map(
         lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), state.particles
@@ -355,7 +280,7 @@ def _advance_to(sampler, slots, history_every, key, data, state, stop):
     def body(carry):
         state, info, history = carry
         row = state.step - first
-        state, seen = advance(sampler, key, data, state)
+        state, seen = advance(sampler, key, state)
         info = jax.tree.map(lambda rows, value: rows.at[row].set(value), info, seen)
         if history_every is not None:
             slot = state.step // history_every - first // history_every - 1
@@ -372,39 +297,6 @@ def _advance_to(sampler, slots, history_every, key, data, state, stop):
     )
     finite = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles)])
     return state, info, history, finite.all()
-
-
-def _diagnose(sampler: Sampler, key: jax.Array, data: PyTree, state: State) -> str:
-    """Which particle and which parameter broke in the step after `state`, and what to try."""
-    step = int(state.step)
-    batch = draw(sampler, jax.random.fold_in(key, state.step), data, state)
-    scores = sampler.target.score(state.particles, batch)
-    where = _first_bad(scores)
-    what = "its score is {value}"
-    advice = "Check log_prob there, or use a smaller step_size to stay where it is finite."
-    if where is None:
-        moved, info = advance(sampler, key, data, state)
-        where = _first_bad(moved.particles)
-        what = "it became {value}"
-        advice = "The step overshot: use a smaller step_size, or a preconditioner."
-        if info.step_size <= 0:
-            advice = f"The step_size of this step is {info.step_size}; it must be above 0."
-    if where is None:  # finite when not compiled into one program: on the very edge
-        return f"step {step}: a particle is no longer finite. Use a smaller step_size."
-    particle, name, value = where
-    return (
-        f"step {step}: particle {particle}, parameter {name}: {what.format(value=value)}. {advice}"
-    )
-
-
-def _first_bad(tree: PyTree) -> tuple[int, str, float] | None:
-    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-        array = np.asarray(leaf)
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            index = tuple(bad[0])
-            return int(index[0]), entry_name(path, index[1:]), float(array[index])
-    return None
 
 
 def _join(chunks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

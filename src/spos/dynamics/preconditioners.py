@@ -1,0 +1,161 @@
+"""Diagonal preconditioners: how large the step of each parameter is, from the drift's own history.
+
+P scales the drift by P and the noise by sqrt(P), so that the target stays in balance; its slow
+change along the path is neglected, as in preconditioned SGLD.
+
+    rmsprop   V ← a V + (1 - a) v²      P = 1 / (ε + sqrt(V))
+    adagrad   V ← V + v²                P = 1 / (ε + sqrt(V))
+    adam      V ← a V + (1 - a) v²      P = 1 / (ε + sqrt(V̂)),    m̂ in place of v
+
+Adam's m̂ and V̂ are running means of v and v², corrected for their start at zero. The noise is as
+without momentum: m̂ has the mean of v and lags it by a few steps, in which θ hardly moves.
+
+A preconditioner of one's own is a value with `init` and `update`:
+
+    @spos.value
+    class Halved(spos.Preconditioner):
+        def update(self, drift, memory):
+            return jax.tree.map(lambda v: jnp.full_like(v, 0.5), drift), drift, memory
+"""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from spos import checks
+from spos.types import Number, Particles, PyTree
+from spos.values import Value, value
+
+
+@value
+class Preconditioner(Value):
+    """The interface: what is remembered of earlier drifts, and the P that follows from it."""
+
+    def init(self, particles: Particles) -> PyTree:
+        """What is remembered before the first step; a leaf with an axis of particles is moved with
+        its particle."""
+        return ()
+
+    def update(self, drift: Particles, memory: PyTree) -> tuple[Particles, Particles, PyTree]:
+        """P, the direction that it scales (usually the drift), and the new memory."""
+        raise NotImplementedError
+
+
+@value
+class RunningSquare(Preconditioner):
+    """P = 1 / (ε + sqrt(V)), V a running square of the drift."""
+
+    epsilon: Number
+
+    def init(self, particles: Particles) -> Particles:
+        return jax.tree.map(jnp.zeros_like, particles)
+
+    def update(self, drift: Particles, memory: Particles) -> tuple[Particles, Particles, Particles]:
+        memory = jax.tree.map(self.square, drift, memory)
+        scale = jax.tree.map(lambda m: 1.0 / (self.epsilon + jnp.sqrt(m)), memory)
+        return scale, drift, memory
+
+    def square(self, drift: jax.Array, memory: jax.Array) -> jax.Array:
+        """The new V of a leaf."""
+        raise NotImplementedError
+
+
+@value
+class RMSprop(RunningSquare):
+    """See `rmsprop`."""
+
+    decay: Number
+
+    def square(self, drift: jax.Array, memory: jax.Array) -> jax.Array:
+        return self.decay * memory + (1.0 - self.decay) * drift * drift
+
+
+@value
+class Adagrad(RunningSquare):
+    """See `adagrad`."""
+
+    def square(self, drift: jax.Array, memory: jax.Array) -> jax.Array:
+        return memory + drift * drift
+
+
+class AdamMemory(NamedTuple):
+    square: Particles
+    mean: Particles
+    steps: jax.Array
+
+
+@value
+class Adam(Preconditioner):
+    """See `adam`."""
+
+    momentum: Number
+    decay: Number
+    epsilon: Number
+
+    def init(self, particles: Particles) -> AdamMemory:
+        zeros = jax.tree.map(jnp.zeros_like, particles)
+        return AdamMemory(zeros, zeros, jnp.zeros((), jnp.int32))
+
+    def update(
+        self, drift: Particles, memory: AdamMemory
+    ) -> tuple[Particles, Particles, AdamMemory]:
+        def blend(keep: Any, old: Particles, new: Particles) -> Particles:
+            return jax.tree.map(lambda a, b: keep * a + (1.0 - keep) * b, old, new)
+
+        square = blend(self.decay, memory.square, jax.tree.map(jnp.square, drift))
+        mean = blend(self.momentum, memory.mean, drift)
+        steps = memory.steps + 1
+        seen, pushed = 1.0 - self.decay**steps, 1.0 - self.momentum**steps
+        scale = jax.tree.map(lambda m: 1.0 / (self.epsilon + jnp.sqrt(m / seen)), square)
+        direction = jax.tree.map(lambda m: m / pushed, mean)
+        return scale, direction, AdamMemory(square, mean, steps)
+
+
+def rmsprop(decay: Number = 0.9, epsilon: Number = 1e-8) -> RMSprop:
+    """Scale each parameter by the recent size of its drift.
+
+    Args:
+        decay: a, the share of the running square that is kept in a step, in [0, 1).
+        epsilon: ε, above 0.
+
+    Returns:
+        The preconditioner.
+
+    Example:
+        >>> spos.rmsprop(0.99)
+        RMSprop(epsilon=1e-08, decay=0.99)
+    """
+    return RMSprop(
+        decay=checks.fraction("decay", decay), epsilon=checks.positive("epsilon", epsilon)
+    )
+
+
+def adagrad(epsilon: Number = 1e-8) -> Adagrad:
+    """Scale each parameter by the total size of its drift so far: steps shrink like 1/sqrt(k).
+
+    Args:
+        epsilon: ε, above 0.
+
+    Returns:
+        The preconditioner.
+    """
+    return Adagrad(epsilon=checks.positive("epsilon", epsilon))
+
+
+def adam(momentum: Number = 0.9, decay: Number = 0.999, epsilon: Number = 1e-8) -> Adam:
+    """Adam's step: `rmsprop` with a running mean of the drift in place of the drift.
+
+    Args:
+        momentum: the share of the running mean that is kept in a step, in [0, 1).
+        decay: a, the share of the running square that is kept in a step, in [0, 1).
+        epsilon: ε, above 0.
+
+    Returns:
+        The preconditioner.
+    """
+    return Adam(
+        checks.fraction("momentum", momentum),
+        checks.fraction("decay", decay),
+        checks.positive("epsilon", epsilon),
+    )

@@ -1,0 +1,107 @@
+"""A whole run as one pure function.
+
+The random numbers of step k depend on the key and on k alone, so that neither chunks nor an
+interruption nor a resumed run can change a bit of the result.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from spos import checks
+from spos.dynamics.sampler import Sampler, check_sampler_type
+from spos.programs import compiled
+from spos.types import Info, Particles, PyTree, State
+
+Observe = Callable[[State, Info], PyTree]
+
+
+def see_info(state: State, info: Info) -> Info:
+    """What `run` observes by default."""
+    return info
+
+
+def run_key(seed: int) -> jax.Array:
+    """The key of a whole run."""
+    return jax.random.key(seed)
+
+
+def draw(sampler: Sampler, key: jax.Array, state: State) -> PyTree:
+    """The minibatch of a step, from the key of that step (which is the key of the noise too)."""
+    return sampler.target.draw(jax.random.fold_in(key, 2), state.step)
+
+
+def advance(sampler: Sampler, key: jax.Array, state: State) -> tuple[State, Info]:
+    """The step that `state` is due for, with the randomness of its number."""
+    key = jax.random.fold_in(key, state.step)
+    return sampler.step(key, state, draw(sampler, key, state))
+
+
+def run(
+    sampler: Sampler,
+    key: jax.Array,
+    particles: Particles | None,
+    num_steps: int,
+    *,
+    state: State | None = None,
+    every: int = 1,
+    observe: Observe = see_info,
+) -> tuple[State, PyTree]:
+    """`num_steps` steps as a pure function, to be jitted, vmapped or put inside another program.
+
+    Samplers that differ in their numbers alone share one compiled program, and a stack of samplers
+    is a sweep: `jax.vmap(lambda s, k: spos.run(s, k, particles, n))(stack, keys)`.
+
+    Args:
+        sampler: what `spos.spos`, `spos.svgd`, … give.
+        key: of the whole run; that of step k is `fold_in(key, k)`.
+        particles: where the run begins; None if `state` is given.
+        num_steps: how many steps to take.
+        state: where to go on: what an earlier run returned.
+        every: observe only every so many steps.
+        observe: `observe(state, info)`, called after a step; what it returns is stacked.
+
+    Returns:
+        The last state, and what `observe` saw, with a leading axis of `num_steps // every`.
+
+    Example:
+        >>> sampler = spos.svgd(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> start = jnp.linspace(-1.0, 1.0, 10)[:, None]
+        >>> state, info = spos.run(sampler, jax.random.key(0), start, 20, every=5)
+        >>> info.epd.shape
+        (4,)
+    """
+    check_sampler_type(sampler)
+    checks.whole("num_steps", num_steps, at_least=0)
+    checks.whole("every", every)
+    checks.function("observe", observe)
+    if (state is None) == (particles is None):
+        raise ValueError("give particles to begin with or a state to go on from, not both")
+    if state is None:
+        state = sampler.init(particles)
+    return _run(num_steps, every, observe, sampler, key, state)
+
+
+@compiled(3)
+def _run(
+    num_steps: int,
+    every: int,
+    observe: Observe,
+    sampler: Sampler,
+    key: jax.Array,
+    state: State,
+) -> tuple[State, PyTree]:
+    def step(state: State, _: Any) -> tuple[State, PyTree]:
+        state, info = advance(sampler, key, state)
+        return state, observe(state, info)
+
+    def unseen(state: State, count: int) -> State:
+        return jax.lax.fori_loop(0, count, lambda _, s: advance(sampler, key, s)[0], state)
+
+    def record(state: State, _: Any) -> tuple[State, PyTree]:
+        return step(unseen(state, every - 1), None)
+
+    records, left = divmod(num_steps, every)
+    state, seen = jax.lax.scan(step if every == 1 else record, state, length=records)
+    return (unseen(state, left) if left else state), seen
