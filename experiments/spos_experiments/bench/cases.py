@@ -11,8 +11,6 @@
 * `scaling`   cost against the number of particles, for the figure
 """
 
-import contextlib
-import itertools
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,25 +19,17 @@ import jax
 import jax.numpy as jnp
 
 import spos
-from spos import mesh
 from spos.dynamics.noise import normal_matrix
 from spos.loop.run import run_key
 from spos_experiments.bench import BENCHMARKS
 from spos_experiments.bench import peers as others
 from spos_experiments.bench.control import control
-from spos_experiments.bench.measure import best_times, in_fresh_process, repeated, steps_of
-
-Row = dict[str, Any]
+from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated, steps_of
+from spos_experiments.bench.network import network, networks
+from spos_experiments.bench.peers import start
 
 SIZES = ((20, 753), (100, 2), (100, 1000), (500, 50), (2000, 2), (1000, 1000))
 QUICK_SIZES = ((100, 2), (500, 50))
-# M = 20 networks 784-400-400-10 on one batch of 100
-NETWORK, NETWORKS, NETWORK_BATCH = (784, 400, 400, 10), 20, 100
-
-
-def start(count: int, dim: int) -> jax.Array:
-    return jax.random.normal(jax.random.key(0), (count, dim))
-
 
 _PAIR = """
 import json
@@ -190,86 +180,6 @@ def groups(quick: bool) -> Iterator[Row]:
     }
 
 
-def networks() -> tuple[Any, Any]:
-    """The posterior and the start of many networks on images of random noise."""
-
-    def log_likelihood(theta: Any, batch: Any) -> jax.Array:
-        x, label = batch
-        for n in range(len(NETWORK) - 1):
-            x = (x if n == 0 else jax.nn.relu(x)) @ theta[f"w{n}"] + theta[f"b{n}"]
-        return jnp.take_along_axis(jax.nn.log_softmax(x), label[:, None], axis=1)[:, 0]
-
-    def log_prior(theta: Any) -> jax.Array:
-        return -0.5 * jnp.sum(jnp.stack([jnp.sum(leaf**2) for leaf in theta.values()]))
-
-    theta = {}
-    for n, (fan_in, fan_out) in enumerate(itertools.pairwise(NETWORK)):
-        key = jax.random.key(n)
-        theta[f"w{n}"] = jax.random.normal(key, (NETWORKS, fan_in, fan_out)) / fan_in**0.5
-        theta[f"b{n}"] = jnp.zeros((NETWORKS, fan_out))
-    images = jax.random.normal(jax.random.key(10), (10 * NETWORK_BATCH, NETWORK[0]))
-    labels = jax.random.randint(jax.random.key(11), (len(images),), 0, NETWORK[-1])
-    return spos.posterior(log_likelihood, log_prior, (images, labels), NETWORK_BATCH), theta
-
-
-_NETWORK = """
-import json, jax
-jax.config.update("jax_num_cpu_devices", {devices})
-from spos_experiments.bench.cases import network_rates
-print(json.dumps(network_rates({rounds})))
-"""
-
-
-def network(quick: bool) -> Iterator[Row]:
-    """On one host device both cores share each product; on two, each has networks of its own."""
-    shape = "-".join(str(width) for width in NETWORK)
-    for devices in (1, 2):
-        code = _NETWORK.format(devices=devices, rounds=1 if quick else 6)
-        for row in json.loads(in_fresh_process(code)):
-            yield {"case": f"{NETWORKS} x {shape}, batch {NETWORK_BATCH}"} | row
-
-
-def network_rates(rounds: int) -> list[Row]:
-    """Gradients of all networks, a fresh minibatch each, against a product of square matrices."""
-    posterior, theta = networks()
-    data = posterior.data
-    target: Any = posterior
-    works = {}
-    count = len(jax.devices())
-    if count > 1:
-        devices = mesh.particle_mesh()
-        target, theta = mesh.on(posterior, devices), mesh.spread(theta, devices)
-    else:
-        with contextlib.suppress(others.Skip):
-            batch = posterior.draw(run_key(0), 0, data)
-            works["torch"] = others.torch_gradient(theta, batch.examples)
-
-    def gradient(carry: Any) -> Any:
-        step, theta, _ = carry
-        batch = target.draw(jax.random.fold_in(run_key(0), step), step, data)
-        return step + 1, theta, target.score(theta, batch)
-
-    square = start(2048, 2048) / 2048**0.5
-    works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), theta, theta))
-    works["gemm"] = repeated(lambda x: x @ square, square)
-    times = best_times(works, rounds=rounds)
-    weights = [a * b for a, b in itertools.pairwise(NETWORK)]
-    # forward, weight gradients, and input gradients of all layers but the first
-    flops = 2 * NETWORKS * NETWORK_BATCH * (3 * sum(weights) - weights[0])
-    gemm = 2 * 2048**3 / times.pop("gemm")
-    return [
-        {
-            "who": who,
-            "devices": count,
-            "gradient_ms": 1e3 * seconds,
-            "gradient_gflops": flops / seconds / 1e9,
-            "gemm_gflops": gemm / 1e9,
-            "ratio": flops / seconds / gemm,
-        }
-        for who, seconds in times.items()
-    ]
-
-
 _STARTUP = """
 import time
 began = time.perf_counter()
@@ -282,7 +192,6 @@ sampler = spos.spos(lambda x: -0.5 * ((x - 2.0) ** 2).sum(), step_size=0.03, bet
 ready = time.perf_counter()
 spos.sample(sampler, particles, num_steps=1000, seed=1)
 done = time.perf_counter()
-import itertools
 import json
 print(json.dumps({"jax_s": middle - began, "spos_s": ended - middle, "first_s": done - ready}))
 """

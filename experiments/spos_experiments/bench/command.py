@@ -10,7 +10,8 @@ from spos.io import figures
 from spos.io.files import write_whole
 from spos.result import versions
 from spos_experiments.bench import tables
-from spos_experiments.bench.cases import CASES, Row
+from spos_experiments.bench.cases import CASES
+from spos_experiments.bench.measure import Row
 
 TINTS = (*figures.COLOURS.values(), figures.OTHER, "#E69F00", "#56B4E9", "#777777")
 

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from spos.dynamics.sampler import Sampler
 from spos.loop.run import advance, run_key
 
+Row = dict[str, Any]  # of a list in `bench.json`
 Work = Callable[[int], object]  # do so many steps and wait for the end
 
 

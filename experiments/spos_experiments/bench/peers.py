@@ -24,6 +24,10 @@ def standard_normal(theta: jax.Array) -> jax.Array:
     return -0.5 * jnp.sum(theta**2)
 
 
+def start(count: int, dim: int) -> jax.Array:
+    return jax.random.normal(jax.random.key(0), (count, dim))
+
+
 def blackjax(particles: jax.Array) -> Work:
     try:
         import blackjax as library

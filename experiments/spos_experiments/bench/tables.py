@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-Row = dict[str, Any]
+from spos.io.html import Table
+from spos_experiments.bench.measure import Row
 
 
 def peer_table(rows: Sequence[Row]) -> str:
@@ -17,7 +18,7 @@ def peer_table(rows: Sequence[Row]) -> str:
         size = f"{first['M']} × {first['d']}"
         best = min(row["ours_ms"] for row in mine.values())
         body.append([size, f"{best:.3g}", *cells])
-    return _table(["particles × dimensions", "spos, ms a step", *peers], body)
+    return Table(["particles × dimensions", "spos, ms a step", *peers], body).markdown()
 
 
 def page(content: dict[str, Any]) -> str:
@@ -43,7 +44,7 @@ def _plain(*columns: str) -> Callable[[Sequence[Row]], str]:
 
     def table(rows: Sequence[Row]) -> str:
         cells = [[_cell(row.get(column)) for column in columns] for row in rows]
-        return _table([column.replace("_", " ") for column in columns], cells)
+        return Table([column.replace("_", " ") for column in columns], cells).markdown()
 
     return table
 
@@ -54,7 +55,7 @@ def _limits(rows: Sequence[Row]) -> str:
         [row["case"], *map(_cell, (row["step_ms"], *row["parts_ms"].values(), row["ratio"]))]
         for row in rows
     ]
-    return _table(["case", "step, ms", *parts, "step / sum of parts"], cells)
+    return Table(["case", "step, ms", *parts, "step / sum of parts"], cells).markdown()
 
 
 SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
@@ -116,11 +117,6 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
         _plain("import_jax_s", "import_spos_adds_s", "first_sample_s"),
     ),
 }
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    rule = ["---", *["---:"] * (len(headings) - 1)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (headings, rule, *rows))
 
 
 def _times(ratio: float | None) -> str:

@@ -21,6 +21,7 @@ from spos.io.files import write_whole
 from spos.io.html import Table
 
 FORMAT = 1
+FOLDER = Path("experiments/results")  # for all records, unless another is asked for
 FILE = "record.json"
 HOLDS, ONLY_WHEN, NOT_SEEN = "holds", "holds only when ", "not seen"
 

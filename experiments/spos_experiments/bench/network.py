@@ -1,0 +1,99 @@
+"""Gradients of many networks at once, against a plain matrix product and against PyTorch."""
+
+import contextlib
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import spos
+from spos import mesh
+from spos.loop.run import run_key
+from spos_experiments.bench import peers as others
+from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated
+
+# M = 20 networks 784-400-400-10 on one batch of 100
+NETWORK, NETWORKS, NETWORK_BATCH = (784, 400, 400, 10), 20, 100
+
+
+def networks() -> tuple[Any, Any]:
+    """The posterior and the start of many networks on images of random noise."""
+
+    def log_likelihood(theta: Any, batch: Any) -> jax.Array:
+        x, label = batch
+        for n in range(len(NETWORK) - 1):
+            x = (x if n == 0 else jax.nn.relu(x)) @ theta[f"w{n}"] + theta[f"b{n}"]
+        return jnp.take_along_axis(jax.nn.log_softmax(x), label[:, None], axis=1)[:, 0]
+
+    def log_prior(theta: Any) -> jax.Array:
+        return -0.5 * jnp.sum(jnp.stack([jnp.sum(leaf**2) for leaf in theta.values()]))
+
+    theta = {}
+    for n, (fan_in, fan_out) in enumerate(itertools.pairwise(NETWORK)):
+        key = jax.random.key(n)
+        theta[f"w{n}"] = jax.random.normal(key, (NETWORKS, fan_in, fan_out)) / fan_in**0.5
+        theta[f"b{n}"] = jnp.zeros((NETWORKS, fan_out))
+    images = jax.random.normal(jax.random.key(10), (10 * NETWORK_BATCH, NETWORK[0]))
+    labels = jax.random.randint(jax.random.key(11), (len(images),), 0, NETWORK[-1])
+    return spos.posterior(log_likelihood, log_prior, (images, labels), NETWORK_BATCH), theta
+
+
+_NETWORK = """
+import json, jax
+jax.config.update("jax_num_cpu_devices", {devices})
+from spos_experiments.bench.network import network_rates
+print(json.dumps(network_rates({rounds})))
+"""
+
+
+def network(quick: bool) -> Iterator[Row]:
+    """On one host device both cores share each product; on two, each has networks of its own."""
+    shape = "-".join(str(width) for width in NETWORK)
+    for devices in (1, 2):
+        code = _NETWORK.format(devices=devices, rounds=1 if quick else 6)
+        for row in json.loads(in_fresh_process(code)):
+            yield {"case": f"{NETWORKS} x {shape}, batch {NETWORK_BATCH}"} | row
+
+
+def network_rates(rounds: int) -> list[Row]:
+    """Gradients of all networks, a fresh minibatch each, against a product of square matrices."""
+    posterior, theta = networks()
+    data = posterior.data
+    target: Any = posterior
+    works = {}
+    count = len(jax.devices())
+    if count > 1:
+        devices = mesh.particle_mesh()
+        target, theta = mesh.on(posterior, devices), mesh.spread(theta, devices)
+    else:
+        with contextlib.suppress(others.Skip):
+            batch = posterior.draw(run_key(0), 0, data)
+            works["torch"] = others.torch_gradient(theta, batch.examples)
+
+    def gradient(carry: Any) -> Any:
+        step, theta, _ = carry
+        batch = target.draw(jax.random.fold_in(run_key(0), step), step, data)
+        return step + 1, theta, target.score(theta, batch)
+
+    square = others.start(2048, 2048) / 2048**0.5
+    works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), theta, theta))
+    works["gemm"] = repeated(lambda x: x @ square, square)
+    times = best_times(works, rounds=rounds)
+    weights = [a * b for a, b in itertools.pairwise(NETWORK)]
+    # forward, weight gradients, and input gradients of all layers but the first
+    flops = 2 * NETWORKS * NETWORK_BATCH * (3 * sum(weights) - weights[0])
+    gemm = 2 * 2048**3 / times.pop("gemm")
+    return [
+        {
+            "who": who,
+            "devices": count,
+            "gradient_ms": 1e3 * seconds,
+            "gradient_gflops": flops / seconds / 1e9,
+            "gemm_gflops": gemm / 1e9,
+            "ratio": flops / seconds / gemm,
+        }
+        for who, seconds in times.items()
+    ]
