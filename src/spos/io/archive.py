@@ -127,7 +127,8 @@ def save_fields(
     for name, kind in kinds.items():
         value = fields[name]
         if not _of_arrays(kind):
-            meta[name] = _bare(value)
+            meta[name] = plain(_bare(value))
+            schema.read(kind, meta[name], name)  # what could not be read is not written
             continue
         if kind is np.ndarray or isinstance(value, np.ndarray | np.generic | jax.Array):
             found = {name: np.asarray(value)}
@@ -164,7 +165,14 @@ def _field(name: str, kind: Any, arrays: Mapping[str, np.ndarray], meta: Mapping
     value = unpack(arrays, meta[name])
     if kind is np.ndarray and not isinstance(value, np.ndarray):
         raise ValueError(f"{name} must be an array")
-    return value if schema.fields(kind) is None else kind(**value)
+    if (known := schema.fields(kind)) is None:
+        return value
+    return kind(**{key: _number(known[key], leaf) for key, leaf in value.items()})
+
+
+def _number(kind: Any, value: Any) -> Any:
+    """What was no array before it was saved is none afterwards."""
+    return kind(value.item()) if kind in (bool, int, float) else value
 
 
 def _of_arrays(kind: Any, loose: bool = True) -> bool:
