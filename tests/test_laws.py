@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from spos.dynamics.moves import standard_normal
 
 import spos
+from spos.dynamics.moves import standard_normal
 from spos.interaction.kernels import Kernel
 from standard_errors import disagreement
 

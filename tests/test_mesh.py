@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import spos
-from spos.mesh import particle_mesh, spread
+from spos.mesh import particle_mesh
 
 # The number of devices is fixed when JAX starts, hence a process of its own.
 PROGRAM = """

@@ -101,8 +101,11 @@ def test_pos_adds_the_stein_direction_to_a_share_of_the_flow(diffusion, cloud):
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_root_of_the_noise_squares_to_the_kernel_matrix(name, cloud):
     x, _ = cloud
+
     def column(unit):
-        return correlate(KERNELS[name], jnp.asarray(x), jnp.broadcast_to(unit[:, None], x.shape))[:, 0]
+        return correlate(KERNELS[name], jnp.asarray(x), jnp.broadcast_to(unit[:, None], x.shape))[
+            :, 0
+        ]
 
     root = jax.jit(jax.vmap(column, out_axes=1))(jnp.eye(len(x))) * np.sqrt(len(x))
     np.testing.assert_allclose(root @ root.T, gram(name, x, x), atol=1e-12)

@@ -117,9 +117,7 @@ def test_pairs_of_rows_are_as_likely_as_any_other():
 def test_with_replacement_rows_may_repeat():
     posterior = target(batch_size=N, replace=True)
     keys = jax.random.split(jax.random.key(1), 20)
-    drawn = jax.jit(jax.vmap(lambda key: posterior.draw(key, 0).examples["y"]))(
-        keys
-    )
+    drawn = jax.jit(jax.vmap(lambda key: posterior.draw(key, 0).examples["y"]))(keys)
     assert all(len(set(row)) < N for row in np.asarray(drawn).tolist())
 
 

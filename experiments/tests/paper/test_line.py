@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.interaction import stein
+from spos.interaction.stein_direction import stein
 from spos.types import State
 from spos_experiments.paper import gaussian, line
 
@@ -16,7 +16,7 @@ def dense(bandwidth):
 
     def direction(theta, scores):
         state = State(theta, jnp.zeros((), jnp.int32), jnp.nan, ())
-        return stein(spos.rbf(bandwidth))(jax.random.key(1), state, scores)
+        return stein(spos.rbf(bandwidth), jax.random.key(1), state, scores)
 
     return direction
 
