@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import spos
-from spos.mesh import particle_mesh
+from spos.mesh import particle_mesh, shard
 
 # The number of devices is fixed when JAX starts, hence a process of its own.
 PROGRAM = """

@@ -23,27 +23,6 @@ import jax.numpy as jnp
 import spos
 from spos.interaction import bandwidth as bandwidths
 
-DENSE_UP_TO` particles the library's dense sum is as fast and is used.
-
-The nodes always cover the cloud. Should it be too wide for them, they would lie further apart than
-0.4 η; `NODES` leaves room for clouds of 21 η, and the test covers all clouds that are met here.
-"""
-
-import math
-from typing import Any
-
-import jax
-import jax.numpy as jnp
-from spos.dynamics.step import build_sampler, langevin, scaled
-
-from spos.algorithms.spos import spos
-from spos.dynamics.sampler import Sampler
-from spos.dynamics.schedules import as_schedule
-from spos.interaction import bandwidth as bandwidths
-from spos.interaction.kernels import rbf
-from spos.targets.target import as_target
-from spos.types import State
-
 DENSE_UP_TO = 50
 NODES, SPACING, MARGIN = 64, 0.4, 2.0  # the last two in units of η
 
@@ -74,7 +53,9 @@ def sampler(
     return OnALine.of(target, step_size, beta=beta, kernel=kernel)
 
 
-def direction(theta: jax.Array, scores: jax.Array, kernel: spos.Kernel) -> tuple[jax.Array, jax.Array]:
+def direction(
+    theta: jax.Array, scores: jax.Array, kernel: spos.Kernel
+) -> tuple[jax.Array, jax.Array]:
     """The Stein direction of particles on a line, and the η² it used."""
     count = len(theta)
     x = theta - jnp.mean(theta)
