@@ -86,13 +86,7 @@ def test_a_saved_result_comes_back_in_its_structure_and_bits(saved):
             assert a.dtype == b.dtype
             np.testing.assert_array_equal(np.asarray(a).view(np.uint8), b.view(np.uint8))
     np.testing.assert_array_equal(after.info["epd"], before.info["epd"])
-    assert after.settings["kernel"] == {
-        "type": "kernel",
-        "name": "rbf",
-        "bandwidth": 2.0,
-        "refresh_every": 1,
-        "blocks": None,
-    }
+    assert after.settings["kernel"] == {"type": "rbf", "bandwidth": 2.0, "blocks": None}
     assert after.settings["beta"] == "inf"
     for name in ("history_every", "num_steps", "seconds", "interrupted", "versions"):
         assert getattr(after, name) == getattr(before, name)

@@ -113,11 +113,10 @@ def stale_sum(monkeypatch):
 
 
 def full_score_elsewhere(monkeypatch):
-    for module in ("control_variate", "svrg"):
-        monkeypatch.setattr(
-            f"spos.targets.{module}.full_score",
-            lambda posterior, x, data: posterior.score(jax.tree.map(lambda v: 0.9 * v, x)),
-        )
+    def elsewhere(target, x, data):
+        return target.posterior.score(jax.tree.map(lambda v: 0.9 * v, x))
+
+    monkeypatch.setattr("spos.targets.reduced.ReducedPosterior.full_score", elsewhere)
 
 
 def difference_dropped(monkeypatch):
