@@ -2,7 +2,7 @@
 
 A spoilt file must be refused by an error that is meant for it, or read as what it was. Files that
 are whole but say something else (mostly the kinds `arrays`, `descriptions` and `texts`) may also be
-read as what they say. Nothing else may happen: no other error, no answer that differs, no long wait.
+read as what they say. Nothing else may happen: no other error, no other answer, no long wait.
 
 The whole form prints a table:
 
