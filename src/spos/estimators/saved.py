@@ -65,13 +65,14 @@ FIELDS = archive.fields_of(Saved)
 
 def save(estimator: Any, path: Any) -> Path:
     path = Path(path)
-    learnt = {name: getattr(estimator, name) for name in FIELDS if hasattr(estimator, name)}
+    learnt: dict[str, Any] = {
+        name: getattr(estimator, name) for name in FIELDS if hasattr(estimator, name)
+    }
     for name in ("classes_", "feature_names_in_"):
         if name in learnt:
             learnt[name] = Labels.of(name, learnt[name])
     learnt.setdefault("validation_scores_", np.empty(0))
-    made = {"estimator": type(estimator).__name__, "settings": _settings(estimator)}
-    whole = Saved(**made, versions=versions(), **learnt)
+    whole = Saved(type(estimator).__name__, _settings(estimator), versions(), **learnt)
     archive.save_fields(path, FORMAT, whole._asdict(), FIELDS)
     return path
 

@@ -9,7 +9,7 @@ the system or the file system has no locks, folders are not guarded.
 
 import contextlib
 import os
-import socket
+import platform
 import threading
 from pathlib import Path
 
@@ -64,7 +64,7 @@ class Lock:
             if self._is_mine(handle):
                 with contextlib.suppress(OSError):  # on a full disk nobody learns who holds it
                     os.ftruncate(handle, 0)
-                    os.write(handle, f"process {self._process} on {socket.gethostname()}".encode())
+                    os.write(handle, f"process {self._process} on {platform.node()}".encode())
                 return handle
             os.close(handle)  # the holder before removed it between our opening and locking
 

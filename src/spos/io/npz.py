@@ -21,7 +21,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,9 @@ _HEADER = re.compile(
     r"\{'descr': '(?P<type>[^']{3,4})', 'fortran_order': (?P<columns>True|False), "
     r"'shape': \((?P<shape>|\d{1,18},|\d{1,18}(?:, \d{1,18}){1,63})\), \} *\n"
 )
+
+
+Order = Literal["C", "F"]  # by rows or by columns
 
 
 class _Entry(NamedTuple):
@@ -220,7 +223,7 @@ def _array(file: IO[bytes], entry: _Entry) -> np.ndarray:
         file.seek(place + begin)
         if file.readinto(flat.view(np.uint8)) != flat.nbytes:  # type: ignore[attr-defined]
             raise ValueError(f"{entry.name} is cut short")
-        crc = zlib.crc32(flat.view(np.uint8), zlib.crc32(head[:begin]))
+        crc = zlib.crc32(flat.view(np.uint8).data, zlib.crc32(head[:begin]))
     if crc != entry.crc:
         raise ValueError(f"the checksum of {entry.name} does not match")
     return flat.reshape(shape, order=order)
@@ -237,7 +240,7 @@ def _unfolded(packed: bytes, entry: _Entry) -> bytes:
     return content
 
 
-def _header(head: bytes, entry: _Entry) -> tuple[np.dtype, tuple[int, ...], str, int]:
+def _header(head: bytes, entry: _Entry) -> tuple[np.dtype, tuple[int, ...], Order, int]:
     """Type, shape, order and where the numbers begin; together they make up the member."""
     wide = 2 if head[6:8] == b"\1\0" else 4
     begin = 8 + wide + int.from_bytes(head[8 : 8 + wide], "little")

@@ -61,7 +61,6 @@ def read(kind: Any, value: Any, where: str = "it") -> Any:
     return _scalar(kind, value, where)
 
 
-@functools.cache
 def fields(kind: Any) -> Mapping[str, Any] | None:
     """The fields of a dataclass or a named tuple with their types; None for other types."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
@@ -70,8 +69,13 @@ def fields(kind: Any) -> Mapping[str, Any] | None:
         names = kind._fields
     else:
         return None
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     return {name: hints.get(name, Any) for name in names}
+
+
+@functools.cache
+def _hints(kind: Any) -> Mapping[str, Any]:
+    return get_type_hints(kind)
 
 
 def _record(kind: Any, value: Any, where: str) -> Any:
