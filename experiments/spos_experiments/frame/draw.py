@@ -1,6 +1,7 @@
 """Pieces that the figures of the experiments share.
 
-Figures are 6.4 inches wide, so that their letters can still be read at half the width of a page.
+`titled` is the library's frame of a figure: 6.4 inches wide, so that its letters can still be read
+at half the width of a page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,28 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from spos.io import figures
-from spos.io.figures import COLOURS
+from spos.io.figures import COLOURS, NOTE, titled
 
-WIDTH = 6.4
-NOTE, GRID = "#666666", "#E4E4E4"
+__all__ = ["GRID", "METHODS", "NOTE", "end_labels", "error_grid", "log_axes", "ramp", "titled"]
+
+GRID = "#E4E4E4"
 # from few to many, light to dark, in an order that survives without colour
 RAMP = ("#E8A33D", "#D1713C", "#A8475A", "#74356F", "#3F2B63", "#101C38")
 METHODS = {"SPOS": COLOURS["spos"], "SVGD": COLOURS["svgd"], "SGLD": COLOURS["sgld"]}
-
-
-def titled(
-    height: float, title: str, note: str, rows: int = 1, columns: int = 1, **options: Any
-) -> tuple[Any, Any]:
-    """A figure with a title and quieter lines under it, and the panels in the room below."""
-    figure = figures.new_figure(WIDTH, height)
-    head = 0.48 + 0.22 * (note.count("\n") + 1)
-    figure.get_layout_engine().set(rect=(0.0, 0.0, 1.0, 1.0 - head / height))
-    figure.text(0.015, 1.0 - 0.09 / height, title, fontsize=14, weight="bold", va="top")
-    figure.text(
-        0.015, 1.0 - 0.40 / height, note, color=NOTE, va="top", fontsize=10.5, linespacing=1.35
-    )
-    return figure, figure.subplots(rows, columns, **options)
 
 
 def error_grid(found: Mapping[str, Any], title: str, note: str, ticks: Sequence[float]) -> Any:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from spos.demo.part import Figure, Part, titled
+from spos.demo.part import Figure, Part
 from spos.io import figures, html, progress
 from spos.io.figures import COLOURS, FAINT, TRUTH
 
@@ -98,7 +98,7 @@ def _standard_normal(theta: jax.Array) -> jax.Array:
 
 
 def _draw_collapse(variances: np.ndarray) -> Any:
-    figure, axes = titled(
+    figure, axes = figures.titled(
         4.2,
         "How much of the variance is left?",
         f"{CLOUD} particles on a standard normal; the truth is 1 in every dimension",

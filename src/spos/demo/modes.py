@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import spos
-from spos.demo.part import Figure, Part, sample, titled
+from spos.demo.part import Figure, Part, sample
 from spos.io import figures, html
 from spos.io.figures import COLOURS, FAINT, TRUTH
 from spos.targets import toys
@@ -73,7 +73,7 @@ def _draw_modes(found: dict[str, np.ndarray], reached: dict[str, int], total: in
     x, density = toys.multimode_density()
     shown = slice(None, None, 100)
     title = f"{MODE_PARTICLES} particles, all started near {START}".replace("-", "−")
-    figure, panels = titled(
+    figure, panels = figures.titled(
         5.8, title, f"where they are after {MODE_STEPS} steps", rows=len(found), sharex=True
     )
     for axes, (name, points) in zip(panels, found.items(), strict=True):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from spos.demo.part import Figure, Part, sample, titled
+from spos.demo.part import Figure, Part, sample
 from spos.io import figures, html
 from spos.io.figures import COLOURS, FAINT, TRUTH
 from spos.targets import analytic
@@ -159,7 +159,7 @@ def _draw_weights(
     half = statistics.NormalDist().inv_cdf(TAILS[1]) * np.sqrt(np.diag(exact.covariance))
     order = np.argsort(mean)
     rows = np.arange(len(names))
-    figure, axes = titled(
+    figure, axes = figures.titled(
         4.8, "What predicts diabetes?", f"means and {LEVEL:.0%} intervals of the weights"
     )
     axes.axvline(0.0, color=FAINT, linewidth=1.2, zorder=0)
@@ -191,7 +191,7 @@ def _draw_predictions(
     )
     hit = inside[order]
     tint, missed = COLOURS["spos"], COLOURS["svgd"]
-    figure, axes = titled(
+    figure, axes = figures.titled(
         4.4,
         f"{hit.mean():.0%} of held-out outcomes lie in their {LEVEL:.0%} interval",
         f"{len(hit)} patients, in order of prediction",

@@ -19,7 +19,8 @@ from spos.names import parameters
 
 DPI, FILM_DPI = 150, 120
 COLOURS = {"spos": "#0072B2", "svgd": "#D55E00", "sgld": "#009E73"}
-OTHER, TRUTH, FAINT = "#CC79A7", "#333333", "#D9D9D9"
+OTHER, TRUTH, FAINT, NOTE = "#CC79A7", "#333333", "#D9D9D9", "#666666"
+WIDTH = 6.4  # inches: letters can still be read at half the width of a page
 
 STYLE = {
     "figure.dpi": DPI,
@@ -104,6 +105,20 @@ def new_figure(width: float, height: float, *, shown: bool = False) -> Any:
     return Figure(figsize=(width, height))
 
 
+def titled(
+    height: float, title: str, note: str, rows: int = 1, columns: int = 1, **options: Any
+) -> tuple[Any, Any]:
+    """A figure with a title and quieter lines under it, and the panels in the room below."""
+    figure = new_figure(WIDTH, height)
+    head = 0.48 + 0.22 * (note.count("\n") + 1)
+    figure.get_layout_engine().set(rect=(0.0, 0.0, 1.0, 1.0 - head / height))
+    figure.text(0.015, 1.0 - 0.09 / height, title, fontsize=14, weight="bold", va="top")
+    figure.text(
+        0.015, 1.0 - 0.40 / height, note, color=NOTE, va="top", fontsize=10.5, linespacing=1.35
+    )
+    return figure, figure.subplots(rows, columns, **options)
+
+
 def png(figure: Any) -> bytes:
     """The figure as a PNG, without the date or version that would make every file differ."""
     buffer = io.BytesIO()
@@ -156,7 +171,7 @@ def result_figure(result: Run) -> Any:
     rows = 1 if pair else -(-shown // columns)
     top = 3.6 if pair else 2.0 * rows + 0.4
     with style():
-        figure = new_figure(6.4, top + (1.7 if traces else 0.0), shown=True)
+        figure = new_figure(WIDTH, top + (1.7 if traces else 0.0), shown=True)
         parts = figure.subfigures(2, 1, height_ratios=[top, 1.7]) if traces else [figure]
         parts[0].suptitle(_headline(result, names, len(values)), x=0.01, ha="left", fontsize=11)
         if pair:
