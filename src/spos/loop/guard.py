@@ -5,7 +5,7 @@ import numpy as np
 
 from spos.cloud import norm
 from spos.dynamics.sampler import Sampler
-from spos.loop.run import advance, draw, run_key
+from spos.loop.run import advance, draw
 from spos.names import entry_name
 from spos.programs import compiled
 from spos.result import Result
@@ -21,10 +21,10 @@ class NonFiniteError(FloatingPointError):
         self.result = result
 
 
-def start_score(sampler: Sampler, state: State, seed: int) -> str:
+def start_score(sampler: Sampler, state: State, key: jax.Array) -> str:
     """The size of the first score, by which another log-density betrays itself. Three digits, so
     that rounding on another machine does not."""
-    return f"{float(_score_norm(sampler, run_key(seed), state)):.2e}"
+    return f"{float(_score_norm(sampler, key, state)):.2e}"
 
 
 @compiled()
