@@ -30,7 +30,7 @@ from spos.networks.methods import Method, Options, method_called
 from spos.networks.rows import Rows
 from spos.programs import compiled
 from spos.result import Result
-from spos.targets.network import BayesianNetwork
+from spos.targets.network import FIRST_ROWS, BayesianNetwork
 from spos.types import Array, Particles, PathLike
 
 SAVED_EVERY = 120.0  # seconds
@@ -187,7 +187,8 @@ def first_networks(
     Returns:
         The particles.
     """
-    return _start(checks.whole("num_particles", num_particles), network, key, x, y)
+    count = checks.whole("num_particles", num_particles)
+    return _start(count, network, key, x[:FIRST_ROWS], y[:FIRST_ROWS])
 
 
 @compiled(1)
