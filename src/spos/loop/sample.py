@@ -23,7 +23,7 @@ from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 from spos.loop.guard import NonFiniteError, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
-from spos.loop.run import advance, run_key
+from spos.loop.run import Seed, advance, is_key, run_key
 from spos.programs import compiled
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State
@@ -40,7 +40,7 @@ def sample(
     particles: Particles,
     num_steps: int,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     history_every: int | None = None,
     callback: Callback | None = None,
     callback_every: int = 100,
@@ -54,7 +54,7 @@ def sample(
         sampler: what `spos.spos`, `spos.svgd`, … give.
         particles: where to begin, a pytree whose leaves share a leading axis of length M.
         num_steps: how many steps to take.
-        seed: the same seed gives the same bits.
+        seed: the same seed gives the same bits; a number, or a key of JAX.
         history_every: keep the particles of every so many steps, in `result.history`.
         callback: called as `callback(state, info)` every `callback_every` steps, with the info
             arrays of the steps since the last call; a true return value ends the run.
@@ -77,7 +77,10 @@ def sample(
         (50, 2)
     """
     check_sampler_type(sampler)
-    checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
+    if not is_key(seed):
+        checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
+    key = run_key(seed)
+    shown = np.asarray(jax.random.key_data(key)).tolist() if is_key(seed) else seed
     checks.whole("num_steps", num_steps, at_least=0)
     if history_every is not None:
         checks.whole("history_every", history_every)
@@ -90,10 +93,10 @@ def sample(
     state = sampler.init(particles)
     saver = None
     if checkpoint is not None:
-        identity = {"history_every": history_every, **identity_of(sampler, state, seed)}
+        identity = {"history_every": history_every, **identity_of(sampler, state, key, shown)}
         saver = Checkpoint(checkpoint, checkpoint_every, identity)
     with contextlib.nullcontext() if saver is None else saver:
-        running = Run(sampler, state, num_steps, seed, history_every, saver)
+        running = Run(sampler, state, num_steps, key, shown, history_every, saver)
         return running.go(callback, callback_every, progress)
 
 
@@ -105,12 +108,13 @@ class Run:
         sampler: Sampler,
         state: State,
         num_steps: int,
-        seed: int,
+        key: jax.Array,
+        seed: Any,  # as it is shown
         history_every: int | None,
         saver: Checkpoint | None,
     ) -> None:
-        self.sampler, self.state, self.num_steps, self.seed = sampler, state, num_steps, seed
-        self.key = run_key(seed)
+        self.sampler, self.state, self.num_steps = sampler, state, num_steps
+        self.key, self.seed = key, seed
         self.history_every, self.saver = history_every, saver
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
