@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos import demo
+from spos import cli, demo
 from spos.cli import main
 from spos.demo.collapse import DIMENSIONS
 from spos.demo.regression import diabetes, predictive_interval
@@ -211,3 +211,22 @@ def test_the_module_runs_and_help_does_not_load_plotting():
         "sys.exit(bool({'matplotlib', 'sklearn'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+
+
+@pytest.mark.parametrize(
+    "words", ["paper", "paper --quick gaussian", "report --out x", "data list"]
+)
+def test_a_command_of_the_second_package_says_how_to_get_it(words, monkeypatch, capsys):
+    monkeypatch.setattr(cli, "entry_points", lambda group: ())
+    assert main(words.split()) == 1
+    line = one_line(capsys)
+    assert line.startswith(f"spos {words.split()[0]}: ")
+    assert line.endswith("pip install ./experiments")
+
+
+def test_without_the_second_package_help_names_its_commands(monkeypatch, capsys):
+    monkeypatch.setattr(cli, "entry_points", lambda group: ())
+    assert main(["--help"]) == 0
+    told = capsys.readouterr().out
+    for name in ("demo", *cli.ELSEWHERE):
+        assert f"\n    {name} " in told

@@ -1,117 +1,83 @@
 """The commands that this package adds to `spos`: paper, report, bench and data."""
 
 import argparse
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from spos.cli import Command, UsageError, seed_argument
+from spos.cli import ELSEWHERE, Command, UsageError, folder_argument, seed_argument
+from spos_experiments import paper
 from spos_experiments.bench import BENCHMARKS
-from spos_experiments.data.catalogue import NAMES, TABLES
-from spos_experiments.paper import EXPERIMENTS
-from spos_experiments.paper.accuracy.models import MODELS
+from spos_experiments.data.catalogue import NAMES
+from spos_experiments.frame import options, record
 
-# what the experiments that take hours can be cut down to: the names that each option takes
-PARTS: dict[str, dict[str, Sequence[str]]] = {
-    "control": {
-        "tasks": ("cartpole", "swing_up", "double_pendulum"),
-        "estimators": ("reinforce", "a2c"),
-        "methods": ("svpg", "spos", "independent"),
-    },
-    "accuracy": {"models": tuple(MODELS)},
-    "regression": {"datasets": TABLES, "methods": ("sgld", "svgd", "spos")},
-    "mnist": {
-        "datasets": ("mnist", "digits"),
-        "methods": ("spos", "svgd", "sgld", "rmsprop", "sgd", "dropout"),
-    },
-}
-COUNTS = {"control": ("seeds",), "regression": ("splits",), "mnist": ("epochs", "hidden")}
-FOLDERS = {"regression": ("data",), "mnist": ("data",)}
-SPELLINGS = {"swingup": "swing_up"}
+ALL = "all"
 
 
 def _paper_arguments(parser: argparse.ArgumentParser) -> None:
+    names = (ALL, *paper.EXPERIMENTS)
+    chosen = parser.add_subparsers(
+        dest="name",
+        metavar="NAME",
+        required=True,
+        parser_class=_ExperimentParser,
+        help=f"{', '.join(names)}; `spos paper NAME --help` tells what can be changed",
+    )
+    for name in names:
+        chosen.add_parser(name, experiment=name)
+    _shared_arguments(parser)
+
+
+def _shared_arguments(parser: argparse.ArgumentParser, **changed: Any) -> None:
+    """What every experiment takes, before or after its name."""
     parser.add_argument(
-        "name", choices=("all", *EXPERIMENTS), metavar="NAME", help=f"all, {', '.join(EXPERIMENTS)}"
+        "--quick",
+        action="store_true",
+        help="a tiny form that runs in seconds, to try things out",
+        **changed,
     )
-    parser.add_argument(
-        "--quick", action="store_true", help="a tiny form that runs in seconds, to try things out"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("experiments/results"),
-        metavar="DIR",
-        help="folder for the records and figures, made if needed (default: %(default)s)",
-    )
-    seed_argument(parser)
-    parts = parser.add_argument_group("for experiments that take long; all of them can be resumed")
-    for option in dict.fromkeys(itertools.chain.from_iterable(PARTS.values())):
-        told = "; ".join(
-            f"{name}: {', '.join(known[option])}"
-            for name, known in PARTS.items()
-            if option in known
-        )
-        parts.add_argument(
-            *(f"--{option}", f"--{option.removesuffix('s')}"),
-            nargs="+",
-            type=lambda name: SPELLINGS.get(name, name),
-            metavar="NAME",
-            help=told,
-        )
-    parts.add_argument("--seeds", type=int, metavar="N", help="control: independent repeats")
-    parts.add_argument("--splits", type=int, metavar="N", help="regression: at most so many splits")
-    parts.add_argument("--epochs", type=int, metavar="N", help="mnist: passes over the images")
-    parts.add_argument(
-        "--hidden", type=int, nargs="+", metavar="N", help="mnist: units of each hidden layer"
-    )
-    parts.add_argument("--data", metavar="DIR", help="regression, mnist: the folder of the data")
+    about = "folder for the records and figures, made if needed"
+    folder_argument(parser, "--out", record.FOLDER, about, **changed)
+    seed_argument(parser, **changed)
+
+
+class _ExperimentParser(argparse.ArgumentParser):
+    """The options of one experiment, which is loaded only when they are asked for."""
+
+    def __init__(self, *, experiment: str, **given: Any) -> None:
+        super().__init__(**given)
+        self.experiment = experiment
+        _shared_arguments(self, default=argparse.SUPPRESS)  # which leaves what came before the name
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        if self.experiment != ALL:
+            try:
+                found = paper.find(self.experiment)
+            except ImportError as error:
+                self.exit(1, f"spos paper: {error}\n")
+            self.description = found.ABOUT
+            options.declare(self, found.Settings())
+        arguments, strange = super().parse_known_args(args, namespace)
+        arguments.strange = [word.split("=")[0] for word in strange if word.startswith("--")]
+        return arguments, [] if arguments.strange else strange
 
 
 def _paper(arguments: argparse.Namespace) -> None:
-    from spos_experiments import paper
-    from spos_experiments.frame import experiment
+    from spos_experiments.frame.perform import perform
 
-    changed = _changed(arguments)
-    brief = [name for name in paper.EXPERIMENTS if name not in paper.ON_REQUEST]
-    for name in brief if arguments.name == "all" else (arguments.name,):
-        experiment.perform(name, arguments.out, arguments.seed, arguments.quick, changed)
-
-
-def _changed(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings that options of the command line change, checked against the experiment."""
     name = arguments.name
-    parts, counts = PARTS.get(name, {}), COUNTS.get(name, ())
-    every = itertools.chain(*PARTS.values(), *COUNTS.values(), *FOLDERS.values())
-    given = {o: value for o in every if (value := getattr(arguments, o)) is not None}
-    if strange := [o for o in given if o not in (*parts, *counts, *FOLDERS.get(name, ()))]:
-        raise UsageError(f"--{' and --'.join(strange)} cannot be used with the experiment {name}")
-    for option, known in parts.items():
-        given[option] = tuple(dict.fromkeys(given.get(option, ())))
-        if wrong := [value for value in given[option] if value not in known]:
-            raise UsageError(
-                f"--{option} must be some of {', '.join(known)}, got {' '.join(wrong)}"
-            )
-        if not given[option]:
-            del given[option]
-    for option in counts:
-        value = given.get(option, 1)
-        if min(value if isinstance(value, list) else [value]) < 1:
-            raise UsageError(f"--{option} must be at least 1, got {given[option]}")
-    if "hidden" in given:
-        given["hidden"] = (tuple(given["hidden"]),)
-    return given
+    if arguments.strange:
+        strange = " and ".join(arguments.strange)
+        raise UsageError(f"{strange} cannot be used with the experiment {name}")
+    changed = {} if name == ALL else options.changed(paper.find(name).Settings(), arguments)
+    for each in paper.SYNTHETIC if name == ALL else (name,):
+        perform(each, arguments.out, arguments.seed, arguments.quick, changed)
 
 
 def _report_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--results",
-        type=Path,
-        default=Path("experiments/results"),
-        metavar="DIR",
-        help="the folder that `spos paper` wrote (default: %(default)s)",
-    )
+    folder_argument(parser, "--results", record.FOLDER, "the folder that `spos paper` wrote")
     parser.add_argument(
         "--out", type=Path, metavar="FILE", help="the page (default: DIR/report.html)"
     )
@@ -132,13 +98,8 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"one part, measured again: {', '.join(BENCHMARKS)}",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("experiments/benchmarks"),
-        metavar="DIR",
-        help="folder for bench.json and scaling.png, made if needed (default: %(default)s)",
-    )
+    about = "folder for bench.json and scaling.png, made if needed"
+    folder_argument(parser, "--out", Path("experiments/benchmarks"), about)
 
 
 def _bench(arguments: argparse.Namespace) -> None:
@@ -168,27 +129,7 @@ def _data(arguments: argparse.Namespace) -> None:
         print(f"The data are in {path}.")
 
 
-PAPER = Command(
-    "paper",
-    "run an experiment of the SPOS paper and record what it finds",
-    _paper_arguments,
-    _paper,
-)
-REPORT = Command(
-    "report",
-    "one self-contained page from the recorded experiments",
-    _report_arguments,
-    _report,
-)
-BENCH = Command(
-    "bench",
-    "how fast a step is, against other libraries and against what the machine can do",
-    _bench_arguments,
-    _bench,
-)
-DATA = Command(
-    "data",
-    "which data sets there are, and getting one",
-    _data_arguments,
-    _data,
-)
+PAPER = Command("paper", ELSEWHERE["paper"], _paper_arguments, _paper)
+REPORT = Command("report", ELSEWHERE["report"], _report_arguments, _report)
+BENCH = Command("bench", ELSEWHERE["bench"], _bench_arguments, _bench)
+DATA = Command("data", ELSEWHERE["data"], _data_arguments, _data)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import spos
 
@@ -38,8 +38,11 @@ class Command(NamedTuple):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code."""
+    parser = _parser()
     try:
-        arguments = _parser().parse_args(argv)
+        arguments, strange = parser.parse_known_args(argv)
+        if strange and arguments.run is not _missing:
+            parser.error(f"unrecognized arguments: {' '.join(strange)}")
     except SystemExit as stop:  # argparse has already said what is wrong
         return stop.code if isinstance(stop.code, int) else 2
     try:
@@ -54,13 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _demo_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("spos-demo"),
-        metavar="DIR",
-        help="folder for the figures and report.html, made if needed (default: %(default)s)",
-    )
+    about = "folder for the figures and report.html, made if needed"
+    folder_argument(parser, "--out", Path("spos-demo"), about)
     seed_argument(parser)
 
 
@@ -86,11 +84,7 @@ def commands() -> Iterator[Command]:
         yield point.load()
     for name, about in ELSEWHERE.items():
         if name not in offered:
-            yield Command(name, about, _anything, _missing)
-
-
-def _anything(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+            yield Command(name, about, lambda parser: None, _missing)
 
 
 def _missing(arguments: argparse.Namespace) -> None:
@@ -113,14 +107,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def seed_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--seed",
-        type=_seed,
-        default=0,
-        metavar="N",
-        help="the same seed gives the same numbers (default: %(default)s)",
-    )
+def folder_argument(
+    parser: argparse.ArgumentParser, flag: str, usual: Path, about: str, **changed: Any
+) -> None:
+    """An option that is a folder; `changed` goes to `add_argument`."""
+    about = f"{about} (default: {usual})"
+    kind: dict[str, Any] = {"type": Path, "default": usual, "metavar": "DIR", "help": about}
+    parser.add_argument(flag, **kind | changed)
+
+
+def seed_argument(parser: argparse.ArgumentParser, **changed: Any) -> None:
+    """The option `--seed`; `changed` goes to `add_argument`."""
+    about = "the same seed gives the same numbers (default: 0)"
+    kind: dict[str, Any] = {"type": _seed, "default": 0, "metavar": "N", "help": about}
+    parser.add_argument("--seed", **kind | changed)
 
 
 def _seed(text: str) -> int:

@@ -1,43 +1,36 @@
-"""What all experiments share: how one is run, timed, recorded, drawn and shown.
+"""What an experiment is, and what all of them use.
 
-A module states its mathematics and does its own runs. The frame gives it a seed and a progress
-line, and turns what it found into `DIR/NAME/record.json`, PNG figures and a table on the terminal.
+An experiment states its mathematics, does its own runs and draws its own figures; `perform` gives
+it a seed and a progress line, and turns what it found into a record.
 """
 
-import dataclasses
-import hashlib
-import math
+import functools
 import os
-import shlex
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
+from math import floor, log10
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 
 import jax
 import numpy as np
 
-from spos.io import figures
-from spos.io.files import make_writable, write_whole
 from spos.io.html import Table
-from spos.io.progress import Progress
-from spos.result import versions
-from spos_experiments import paper
-from spos_experiments.frame import record
 from spos_experiments.frame.record import Claim, Record
 
-DEFAULT_OUT = Path("experiments/results")
 CLEAR = 2.0  # standard errors that a difference must exceed to count as seen
 
 Tick = Callable[..., None]  # so many done, of so many; and values to show, by name
 T = TypeVar("T")
+S = TypeVar("S")
 
 
-class Settings(Protocol):
-    """A frozen dataclass of everything that shapes an experiment but the seed."""
+class Adjustable(Protocol):
+    """A frozen dataclass of everything that shapes an experiment but the seed. Fields made by
+    `options.option` are options of the command line."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def quick(self) -> Self:
         """The same experiment in a few seconds: nothing can be concluded from it."""
@@ -62,6 +55,33 @@ class Drawing:
     caption: str
 
 
+class Experiment(Protocol):
+    """A module or package of `paper/`."""
+
+    TITLE: str
+    ABOUT: str
+    Settings: Callable[[], Adjustable]
+
+    def results(self, settings: Any, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+        """The findings, again and again while there are more of them: the record is written anew
+        each time. What must outlast an interruption is kept in the folder, see `resume`."""
+
+    def draw(self, record: Record) -> list[Drawing]:
+        """The figures, from the record alone."""
+
+
+def once(
+    run: Callable[[S, int, Tick], Findings],
+) -> Callable[[S, int, Tick, Path], Iterator[Findings]]:
+    """Makes `results` of a function that gives all findings at once and keeps nothing."""
+
+    @functools.wraps(run)
+    def results(settings: S, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+        yield run(settings, seed, tick)
+
+    return results
+
+
 class Estimate(NamedTuple):
     """A mean over independent repeats and its standard error."""
 
@@ -81,108 +101,8 @@ class Estimate(NamedTuple):
         """To the first digit that is uncertain, and to no more than four decimals."""
         if not self.se >= 5e-5:
             return f"{self.mean:.4f} ± <0.0001"
-        decimals = min(4, max(0, -math.floor(math.log10(self.se))))
+        decimals = min(4, max(0, -floor(log10(self.se))))
         return f"{self.mean:.{decimals}f} ± {self.se:.{decimals}f}"
-
-
-def perform(
-    name: str,
-    out: Path,
-    seed: int = 0,
-    quick: bool = False,
-    changed: Mapping[str, Any] = MappingProxyType({}),
-) -> Record:
-    """Run an experiment, write its record and figures, and print its table.
-
-    `changed` are settings that differ from the experiment's own. An experiment that takes hours has
-    `grow` in place of `run`: it yields its findings again and again while there are more of them,
-    keeps its state in the folder, and each time the record is written anew.
-    """
-    module = paper.find(name)
-    folder = out / name
-    make_writable(folder)
-    settings = module.Settings().quick() if quick else module.Settings()
-    settings = dataclasses.replace(settings, **changed)
-    bar = Bar(name)
-    began, busy = time.monotonic(), time.process_time()
-    with bar:
-        if hasattr(module, "grow"):
-            growing = module.grow(settings, seed, bar.tick, folder)
-        else:
-            growing = iter([module.run(settings, seed, bar.tick)])
-        for found in growing:
-            made = Record(
-                experiment=name,
-                title=module.TITLE,
-                about=module.ABOUT,
-                command=command(name, out, seed, quick, changed),
-                quick=quick,
-                seed=seed,
-                seconds=round(time.monotonic() - began, 1),
-                settings=dataclasses.asdict(settings),
-                versions=versions(),
-                claims=found.claims,
-                table=found.table,
-                figures=(),
-                numbers=found.numbers,
-                cpu_seconds=round(time.process_time() - busy, 1),
-            )
-            made = _illustrated(module, made, folder)
-            record.write(folder / record.FILE, made)
-    print(summary(made, folder), flush=True)
-    return made
-
-
-def _illustrated(module: Any, made: Record, folder: Path) -> Record:
-    """The record with its figures, which are drawn and written."""
-    with figures.style():
-        drawings: list[Drawing] = module.draw(made)
-        for drawing in drawings:
-            moves = isinstance(drawing.figure, figures.Moving)
-            content = figures.gif(drawing.figure) if moves else figures.png(drawing.figure)
-            write_whole(folder / drawing.file, content)
-    shown = [record.Illustration(d.file, d.alt, d.caption) for d in drawings]
-    return dataclasses.replace(made, figures=shown)
-
-
-def command(
-    name: str,
-    out: Path,
-    seed: int,
-    quick: bool,
-    changed: Mapping[str, Any] = MappingProxyType({}),
-) -> str:
-    """The line that makes a record again."""
-    words = ["spos", "paper", name]
-    for option, value in changed.items():
-        words += [f"--{option}", *map(str, value if isinstance(value, tuple) else (value,))]
-    words += ["--quick"] if quick else []
-    words += ["--out", str(out)] if out != DEFAULT_OUT else []
-    return shlex.join([*words, "--seed", str(seed)])
-
-
-class Bar:
-    """A progress line that begins with the first tick and always ends its line."""
-
-    def __init__(self, label: str) -> None:
-        self.label, self._line = label, None  # type: str, Progress | None
-
-    def tick(self, done: int, total: int, **values: float) -> None:
-        if self._line is None:
-            self._line = Progress(self.label, total, done=done)
-        self._line.update(done, **values)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._line is not None:
-            self._line.close()
-
-
-def mark(*settings: Any) -> str:
-    """A few letters for a file's name, by which a run with other settings is another run."""
-    return hashlib.sha256(repr(settings).encode()).hexdigest()[:8]
 
 
 def compiled(function: Callable[..., Any], hasty: bool) -> Callable[..., Any]:
@@ -209,14 +129,3 @@ def _finished(jobs: Sequence[Callable[[], T]], tick: Tick) -> Iterator[T]:
             yield result
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def summary(made: Record, folder: Path) -> str:
-    """The record for the terminal."""
-    lines = [f"\n{made.title}", "", made.table.text(), ""]
-    for claim in made.claims:
-        lines += [f"  {claim.claim}", f"    measured: {claim.measured}", f"    → {claim.verdict}"]
-    files = ", ".join(figure.file for figure in made.figures)
-    busy = f" ({made.cpu_seconds:.0f} s of processor time)" if made.cpu_seconds else ""
-    lines.append(f"\n{made.seconds:.0f} s{busy}. {folder / record.FILE}, beside {files}.")
-    return "\n".join(lines)

@@ -25,6 +25,7 @@ from spos_experiments.frame.record import (
     Record,
     RecordError,
 )
+from spos_experiments.paper import EXPERIMENTS
 
 TITLE = "The SPOS paper, measured"
 # green, vermilion and blue that colour-blind readers can tell apart; a sign says the same
@@ -139,7 +140,7 @@ def build(folder: Path, out: Path) -> Path:
 
 
 def find(folder: Path) -> list[Record]:
-    """All records below a folder, in the order of their names' first appearance in the paper."""
+    """All records below a folder, in the order in which the experiments are listed."""
     paths = sorted(folder.glob(f"*/{record.FILE}"))
     if not paths:
         raise RecordError(f"there are no records in {folder}; make some with `spos paper all`")
@@ -150,11 +151,9 @@ def find(folder: Path) -> list[Record]:
     for made, path in zip(records, paths, strict=True):
         if made.experiment != path.parent.name:
             raise RecordError(f"{path} is a record of {made.experiment!r}, not of its folder")
-    order = {name: place for place, name in enumerate(ORDER)}
-    return sorted(records, key=lambda made: (order.get(made.experiment, 99), made.experiment))
-
-
-ORDER = ("gaussian", "particles", "posterior", "multimode", "toys", "collapse", "theory")
+    order = {name: place for place, name in enumerate(EXPERIMENTS)}
+    last = len(order)
+    return sorted(records, key=lambda made: (order.get(made.experiment, last), made.experiment))
 
 
 def _opening(records: Sequence[Record]) -> html.Section:

@@ -25,6 +25,7 @@ from spos.io.files import read_plain, write_whole
 from spos.io.html import Table
 
 FORMAT = 1
+FOLDER = Path("experiments/results")  # for all records, unless another is asked for
 FILE = "record.json"
 _EXPERIMENT = re.compile(r"[a-z0-9_-]+")
 _FIGURE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.(?:png|gif)")

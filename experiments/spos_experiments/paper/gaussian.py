@@ -32,6 +32,7 @@ from spos_experiments.frame.experiment import (
     Tick,
     compiled,
     in_parallel,
+    once,
 )
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 from spos_experiments.paper import line
@@ -105,7 +106,8 @@ def paths(
     return jax.tree.map(np.asarray, compiled(all_repeats, hasty)(keys, jnp.asarray(betas)))
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     def second_moment(state: spos.State, info: spos.Info) -> jax.Array:
         return jnp.mean(state.particles**2)
 

@@ -34,6 +34,7 @@ from spos_experiments.frame.experiment import (
     Tick,
     compiled,
     in_parallel,
+    once,
 )
 from spos_experiments.frame.record import HOLDS, NOT_SEEN, Claim, Record, numbers, verdict
 from spos_experiments.paper import line
@@ -71,7 +72,8 @@ class Settings:
         )
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     def seen(state: spos.State, info: spos.Info) -> tuple[jax.Array, jax.Array]:
         return jnp.mean(state.particles**2), info.bandwidth
 

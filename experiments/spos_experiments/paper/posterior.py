@@ -32,6 +32,7 @@ from spos_experiments.frame.experiment import (
     Tick,
     compiled,
     in_parallel,
+    once,
 )
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 from spos_experiments.paper import line
@@ -111,7 +112,8 @@ def errors_of(
     return np.asarray(compiled(all_repeats, settings.hasty)(keys, betas), np.float64)
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     widths = settings.bandwidths
     cases = [(width, m) for m in sorted(settings.particles, reverse=True) for width in widths]
     jobs = [functools.partial(errors_of, settings, seed, m, width) for width, m in cases]

@@ -31,6 +31,7 @@ from spos_experiments.frame.experiment import (
     Tick,
     compiled,
     in_parallel,
+    once,
 )
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 
@@ -113,7 +114,8 @@ def simulate(
     return np.asarray(program(keys))
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     rng = np.random.default_rng(seed)
     names = settings.densities
     truth = {name: exact_draws(name, settings.exact, rng) for name in names}

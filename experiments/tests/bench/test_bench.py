@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from pathlib import Path
 
 import jax
@@ -18,14 +17,50 @@ from spos_experiments.bench.cases import CASES, steps_of
 from spos_experiments.bench.command import scaling_figure
 
 
-def test_times_are_of_one_step():
-    times = measure.best_times(
-        {"long": lambda n: time.sleep(0.004 * n), "short": lambda n: time.sleep(0.001 * n)},
-        rounds=2,
-        seconds=0.02,
-    )
-    assert 3 < times["long"] / times["short"] < 5
-    assert 0.0009 < times["short"] < 0.002
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+
+def test_times_are_of_one_step_and_the_best_of_all_rounds(monkeypatch):
+    """The machine is busy with something else in all rounds but the second."""
+    clock, asked = Clock(), {"long": [], "short": []}
+    monkeypatch.setattr(measure, "time", clock)
+
+    def work(name, step):
+        def steps(count):
+            asked[name].append(count)
+            busy = len(asked[name]) in (4, 5, 8, 9)
+            clock.sleep(count * step * (3.0 if busy else 1.0))
+
+        return steps
+
+    works = {"long": work("long", 0.004), "short": work("short", 0.001)}
+    times = measure.best_times(works, rounds=3, seconds=0.4)
+    assert times == pytest.approx({"long": 0.004, "short": 0.001})
+    # compile, one step, some steps to see how many fit; then a warm one and all of them, thrice
+    assert asked["long"] == [1, 1, 50, *[1, 100] * 3]
+    assert asked["short"] == [1, 1, 50, *[1, 400] * 3]
+
+
+def test_what_takes_longer_than_its_time_is_done_once(monkeypatch):
+    clock, asked = Clock(), []
+    monkeypatch.setattr(measure, "time", clock)
+
+    def work(count):
+        asked.append(count)
+        clock.sleep(7.0 * count)
+
+    assert measure.best_times({"slow": work}, rounds=3, seconds=0.3) == {"slow": 7.0}
+    assert asked == [1, 1, *[1, 1] * 3]
 
 
 def test_a_compiled_loop_does_as_many_steps_as_asked():

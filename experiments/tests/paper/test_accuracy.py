@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import spos
-from spos.cli import main
-from spos_experiments.frame import experiment, record
+from spos_experiments.frame import record
+from spos_experiments.frame.perform import perform
 from spos_experiments.frame.record import HOLDS, NOT_SEEN
 from spos_experiments.paper import accuracy
 from spos_experiments.paper.accuracy import calibration, methods, models, reference
@@ -197,24 +197,15 @@ def test_a_run_is_recorded_drawn_and_resumed(monkeypatch, tmp_path):
         "calibrations": ("normal",),
         "simulations": 40,
     }
-    made = experiment.perform("accuracy", tmp_path, quick=True, changed=changed)
+    made = perform("accuracy", tmp_path, quick=True, changed=changed)
     assert {drawn.file for drawn in made.figures} == {"accuracy.png", "calibration.png"}
     assert len(calls) == 6 * 2
-    again = experiment.perform("accuracy", tmp_path, quick=True, changed=changed)
+    again = perform("accuracy", tmp_path, quick=True, changed=changed)
     assert len(calls) == 6 * 2  # everything came from the folder
     assert json.dumps(again.numbers) == json.dumps(made.numbers)
     verdicts = {claim.claim: claim.verdict for claim in made.claims}
     assert verdicts["Automatic SPOS falls into no trap: where it is wrong, it says so."] == HOLDS
     assert verdicts["Ranks of the truth among the draws of automatic SPOS are uniform."] == HOLDS
-
-
-def test_the_command_can_be_cut_down_to_some_models(monkeypatch):
-    calls = []
-    monkeypatch.setattr(experiment, "perform", lambda *given: calls.append(given))
-    assert main(["paper", "accuracy", "--models", "radon", "funnel"]) == 0
-    assert calls[0][-1] == {"models": ("radon", "funnel")}
-    assert main(["paper", "accuracy", "--models", "guess"]) != 0
-    assert len(calls) == 1
 
 
 def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):

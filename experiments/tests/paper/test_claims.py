@@ -9,6 +9,11 @@ import pytest
 from spos_experiments.frame.experiment import Estimate
 from spos_experiments.frame.record import Claim, verdict
 from spos_experiments.paper import collapse, gaussian, multimode, particles, posterior, toys
+from spos_experiments.paper.collapse.findings import claims as collapse_claims
+from spos_experiments.paper.multimode.findings import claims as multimode_claims
+from spos_experiments.paper.multimode.findings import measure
+from spos_experiments.paper.multimode.protocol import Run
+from spos_experiments.paper.multimode.settings import METHODS, READINGS
 
 
 def test_a_verdict_counts_the_conditions_that_hold():
@@ -121,14 +126,14 @@ def multimode_verdicts(svgd, spos_counts):
     """The verdicts when the last counts by basin are these, for the first and second reading."""
     settings = dataclasses.replace(multimode.Settings(), particles=100)
     made, measured, masses = {}, {}, {}
-    for n, reading in enumerate(multimode.READINGS):
+    for n, reading in enumerate(READINGS):
         masses[reading] = np.asarray([0.02, 0.1, 0.5, 0.33, 0.05, 0.0, 0.0])
-        for method in multimode.METHODS:
+        for method in METHODS:
             last = np.asarray((svgd if method == "SVGD" else spos_counts)[n])
-            made[reading, method] = multimode.Run(np.zeros((3, 100)), np.tile(last, (3, 1, 1)))
-            measured[reading, method] = multimode._measure(made[reading, method], masses[reading])
-    chance = dict.fromkeys(multimode.READINGS, 0.1)
-    found = multimode.claims(made, measured, masses, chance, settings)
+            made[reading, method] = Run(np.zeros((3, 100)), np.tile(last, (3, 1, 1)))
+            measured[reading, method] = measure(made[reading, method], masses[reading])
+    chance = dict.fromkeys(READINGS, 0.1)
+    found = multimode_claims(made, measured, masses, chance, settings)
     return [claim.verdict for claim in found]
 
 
@@ -170,7 +175,7 @@ def collapse_verdicts(svgd, printed, bound, noisy, limit, left):
         curve("SPOS β = 0.1", 0.1, False, noisy, limit),
     ]
     variance = {n: {"mean": [1.0, v]} for n, v in zip(("SPOS β = 1", "SVGD"), left, strict=True)}
-    return [claim.verdict for claim in collapse.claims(curves, variance, collapse.Settings())]
+    return [claim.verdict for claim in collapse_claims(curves, variance, collapse.Settings())]
 
 
 def test_the_collapse_rules_give_every_verdict():

@@ -1,6 +1,7 @@
 """`spos paper control` with runs of two iterations, and its findings from runs made up."""
 
 import dataclasses
+import importlib
 import io
 import json
 from pathlib import Path
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 
 from spos import rl
-from spos.cli import main
 from spos.io import figures
-from spos_experiments.frame import experiment, page, record
+from spos_experiments.frame import page, record
+from spos_experiments.frame.perform import perform as perform_experiment
 from spos_experiments.paper import control
+from spos_experiments.paper.control import protocol
 from spos_experiments.paper.control.findings import findings
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -32,7 +34,7 @@ NAMES = [f"swing_up-a2c-spos-seed{n}" for n in (0, 1)]
 
 
 def perform(out):
-    return experiment.perform("control", out, changed=TINY)
+    return perform_experiment("control", out, changed=TINY)
 
 
 @pytest.fixture(scope="module")
@@ -92,14 +94,14 @@ def test_a_record_can_be_drawn_again_from_its_file(ran):
 
 
 def test_only_what_is_missing_is_run_again(ran, monkeypatch):
-    lost, (began, train) = ran / "control" / "runs" / f"{NAMES[1]}.npz", ([], control._train)
+    lost, (began, train) = ran / "control" / "runs" / f"{NAMES[1]}.npz", ([], protocol.train)
     before = json.loads((ran / "control" / "record.json").read_text())
 
     def watched(job, *others):
         began.append(job.name(control.Settings(**TINY)))
         return train(job, *others)
 
-    monkeypatch.setattr(control, "_train", watched)
+    monkeypatch.setattr(protocol, "train", watched)
     perform(ran)
     assert began == []
     lost.unlink()
@@ -116,7 +118,7 @@ SETTINGS = control.Settings(ablation_iterations=0)
 def made_up(shift, done=lambda job: True, settings=SETTINGS):
     """Findings from runs whose returns are near 0, and near `shift` for SPOS-PG."""
     random = np.random.default_rng(0)
-    todo = control.jobs(settings, 0)
+    todo = protocol.jobs(settings, 0)
     found = {}
     for job in filter(done, todo):
         level = shift if job.method == "spos" else 0.0
@@ -131,7 +133,9 @@ def made_up(shift, done=lambda job: True, settings=SETTINGS):
 @pytest.fixture
 def no_films(monkeypatch):
     """Runs that are made up have no policies to film."""
-    monkeypatch.setattr("spos_experiments.paper.control.findings.PACE", {})
+    # by its name, since the package has a function of the same name as the module
+    module = importlib.import_module("spos_experiments.paper.control.findings")
+    monkeypatch.setattr(module, "PACE", {})
 
 
 @pytest.mark.usefixtures("no_films")
@@ -172,54 +176,9 @@ def test_runs_that_are_missing_are_named_and_one_seed_is_not_judged():
 
 
 def test_the_ablation_comes_after_the_first_seed():
-    todo = control.jobs(control.Settings(), 0)
+    todo = protocol.jobs(control.Settings(), 0)
     assert len(set(todo)) == len(todo) == 60 + 11
     assert {job.iterations for job in todo[12:23]} == {100}
-
-
-@pytest.fixture
-def asked(monkeypatch):
-    """What the command line hands to the experiment."""
-    calls = []
-    monkeypatch.setattr(experiment, "perform", lambda *given: calls.append(given))
-    return calls
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "--tasks swing_up --estimators a2c --methods svpg spos --seeds 3",
-        "--task swingup --estimator a2c --methods svpg spos --seeds 3",
-        "--task swingup swing_up --estimator a2c --method svpg spos --seeds 3",
-    ],
-)
-def test_the_command_takes_both_spellings(words, asked):
-    assert main(["paper", "control", *words.split()]) == 0
-    [(name, _, seed, quick, changed)] = asked
-    assert (name, seed, quick) == ("control", 0, False)
-    assert changed == {
-        "tasks": ("swing_up",),
-        "estimators": ("a2c",),
-        "methods": ("svpg", "spos"),
-        "seeds": 3,
-    }
-    dataclasses.replace(control.Settings(), **changed)
-
-
-@pytest.mark.parametrize(
-    ("words", "known"),
-    [
-        ("control --task chess", "cartpole, swing_up, double_pendulum"),
-        ("control --estimator guess", "reinforce, a2c"),
-        ("control --methods magic", "svpg, spos, independent"),
-        ("control --seeds 0", "at least 1"),
-        ("gaussian --seeds 2", "--seeds cannot be used with the experiment gaussian"),
-    ],
-)
-def test_a_wrong_option_says_what_exists(words, known, asked, capsys):
-    assert main(["paper", *words.split()]) == 2
-    assert known in capsys.readouterr().err
-    assert asked == []
 
 
 HERE = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ import pytest
 from spos.io import archive
 from spos.targets import bnn, likelihoods, priors
 from spos_experiments.data import load
-from spos_experiments.frame import experiment
+from spos_experiments.frame.perform import perform
 from spos_experiments.paper import mnist
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist.findings import entropy, error
@@ -77,7 +77,7 @@ def test_dropout_with_nothing_left_out_is_the_posterior(dropout):
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory, hasty):
-    return experiment.perform("mnist", tmp_path_factory.mktemp("whole"), quick=True, changed=THREE)
+    return perform("mnist", tmp_path_factory.mktemp("whole"), quick=True, changed=THREE)
 
 
 def test_a_record(whole):
@@ -101,10 +101,10 @@ def test_a_run_goes_on_after_an_interruption(tmp_path, monkeypatch, whole, after
 
     monkeypatch.setattr(archive, "write", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        experiment.perform("mnist", tmp_path, quick=True, changed=THREE)
+        perform("mnist", tmp_path, quick=True, changed=THREE)
     assert len(kept) == after
     monkeypatch.undo()
-    again = experiment.perform("mnist", tmp_path, quick=True, changed=THREE)
+    again = perform("mnist", tmp_path, quick=True, changed=THREE)
     same = ("error", "nll", "ece", "last_nll", "entropy", "single_nll")
     assert [{k: row[k] for k in same} for row in again.numbers["rows"]] == [
         {k: row[k] for k in same} for row in whole.numbers["rows"]

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from spos.cli import main
 from spos_experiments.data import Table
-from spos_experiments.frame import experiment, record
+from spos_experiments.frame import record
+from spos_experiments.frame.perform import perform
 from spos_experiments.paper import regression
 from spos_experiments.paper.regression import protocol, published
+from spos_experiments.paper.regression.work import Work
 
 pytestmark = pytest.mark.usefixtures("hasty")
 TINY = dataclasses.replace(
@@ -63,7 +64,7 @@ def test_errors_are_those_of_the_mixture():
 
 @pytest.fixture(scope="module")
 def outcome(hasty):
-    return regression._Work(TINY, "spos", table(), 0).outcome(lambda done: None)
+    return Work(TINY, "spos", table(), 0).outcome(lambda done: None)
 
 
 def test_test_rows_have_no_say(outcome):
@@ -72,7 +73,7 @@ def test_test_rows_have_no_say(outcome):
     spoilt = raw.y.copy()
     spoilt[raw.splits[0][1]] += 100.0
     one = dataclasses.replace(TINY, splits=1)
-    again = regression._Work(one, "spos", raw._replace(y=spoilt), 0).outcome(lambda done: None)
+    again = Work(one, "spos", raw._replace(y=spoilt), 0).outcome(lambda done: None)
     np.testing.assert_array_equal(again.validation[:, 0], outcome.validation[:, 0])
     assert (again.trial[0], again.averaged[0]) == (outcome.trial[0], outcome.averaged[0])
     assert again.rmse[0] > outcome.rmse[0] + 50.0
@@ -125,7 +126,7 @@ def test_a_record_and_what_is_missing(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("SPOS_DATA", raising=False)
     monkeypatch.setenv("SPOS_CACHE", str(tmp_path / "cache"))
     changed = {**dataclasses.asdict(TINY), "datasets": ("diabetes", "year"), "trials": TINY.trials}
-    made = experiment.perform("regression", tmp_path, changed=changed)
+    made = perform("regression", tmp_path, changed=changed)
     found, absent = made.numbers["rows"]
     assert (found["dataset"], found["method"], found["splits"]) == ("diabetes", "spos", 2)
     assert found["rmse"] == pytest.approx(np.mean(found["each_rmse"]), rel=1e-4)
@@ -133,29 +134,9 @@ def test_a_record_and_what_is_missing(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "regression" / "regression.png").exists()
     (kept,) = (tmp_path / "regression" / "runs").iterdir()
     before = kept.stat().st_mtime_ns
-    again = experiment.perform("regression", tmp_path, changed=changed)  # trains nothing
+    again = perform("regression", tmp_path, changed=changed)  # trains nothing
     assert kept.stat().st_mtime_ns == before
     assert again.numbers == made.numbers
-    other = regression._Work(dataclasses.replace(TINY, particles=5), "spos", table(), 0)
-    assert other.name != regression._Work(TINY, "spos", table(), 0).name  # no stale run is taken
+    other = Work(dataclasses.replace(TINY, particles=5), "spos", table(), 0)
+    assert other.name != Work(TINY, "spos", table(), 0).name  # no stale run is taken
     assert record.read(tmp_path / "regression" / "record.json").numbers == made.numbers
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("regression --datasets boston", "spos data fetch boston"),
-        ("regression --datasets chess", "--datasets must be some of boston"),
-        ("regression --methods svpg", "--methods must be some of sgld, svgd, spos"),
-        ("regression --splits 0", "at least 1"),
-        ("mnist", "spos data fetch mnist"),
-        ("mnist --hidden 10 0", "at least 1"),
-        ("gaussian --data here", "--data cannot be used"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(words, told, tmp_path, monkeypatch, capsys):
-    monkeypatch.delenv("SPOS_DATA", raising=False)
-    monkeypatch.setenv("SPOS_CACHE", str(tmp_path / "cache"))
-    code = 1 if "fetch" in told else 2  # data can be had, arguments must be mended
-    assert main(["paper", *words.split(), "--out", str(tmp_path)]) == code
-    assert told in capsys.readouterr().err

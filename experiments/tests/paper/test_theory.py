@@ -5,7 +5,8 @@ import jax
 import numpy as np
 import pytest
 
-from spos_experiments.frame import experiment, record
+from spos_experiments.frame import record
+from spos_experiments.frame.perform import perform
 from spos_experiments.paper.theory import Settings, laws
 from spos_experiments.paper.theory.claims import particle_claims, steps_claims
 from spos_experiments.paper.theory.densities import DENSITIES
@@ -14,7 +15,7 @@ from spos_experiments.paper.theory.densities import DENSITIES
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
-    return experiment.perform("theory", out, seed=0, quick=True), out / "theory"
+    return perform("theory", out, seed=0, quick=True), out / "theory"
 
 
 def test_the_quick_form_leaves_a_complete_record_and_its_figures(made):

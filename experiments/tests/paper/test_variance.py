@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from spos_experiments.paper import covertype, variance
-from spos_experiments.paper.covertype import Reference
+from spos_experiments.paper import variance
+from spos_experiments.paper.variance import covertype, measure
+from spos_experiments.paper.variance.covertype import Reference
+from spos_experiments.paper.variance.findings import claims
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +29,8 @@ def test_without_the_file_rows_are_made_up_and_said_to_be(made_up, monkeypatch, 
 def test_every_estimate_spends_its_budget_and_no_more(made_up):
     settings = variance.Settings(rows=200, batch_size=10, particles=3)
     budget = 3 * 200 * 7
-    for target in variance.targets(settings, made_up).values():
-        steps = variance.steps_within(target, budget, 3)
+    for target in measure.targets(settings, made_up).values():
+        steps = measure.steps_within(target, budget, 3)
         assert target.gradient_evaluations(steps, 3) <= budget
         assert target.gradient_evaluations(steps + 1, 3) > budget
 
@@ -42,7 +44,7 @@ def verdicts(noise_left, far, plain, less):
         ("SGLD", "control variate"): 1 + np.array(less)[:, None] + spread,
     }
     truth = Reference(np.zeros(1), np.ones(1), 0.0, 0.0, 0.7)
-    return [claim.verdict for claim in variance.claims(noise, ratio, truth, settings)]
+    return [claim.verdict for claim in claims(noise, ratio, truth, settings)]
 
 
 def test_the_rules_give_every_verdict():

@@ -17,20 +17,21 @@ What has ended is a file in `runs/`; the same command goes on where it stopped. 
 another, for the sake of their times, and the record is written anew after each model.
 """
 
-import dataclasses
+import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import jax
 
-from spos_experiments.frame.experiment import Findings, Tick, mark
+from spos_experiments.frame import resume
+from spos_experiments.frame.experiment import Findings, Tick
 from spos_experiments.paper.accuracy import calibration, methods, reference
 from spos_experiments.paper.accuracy.figures import draw
 from spos_experiments.paper.accuracy.findings import Found, findings
-from spos_experiments.paper.accuracy.models import MODELS
+from spos_experiments.paper.accuracy.reference import Reference
+from spos_experiments.paper.accuracy.settings import Settings
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "grow"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
 TITLE = "Right answers without tuning: models of everyday statistics"
 ABOUT = (
@@ -39,45 +40,9 @@ ABOUT = (
 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    models: tuple[str, ...] = tuple(MODELS)
-    methods: tuple[str, ...] = tuple(methods.METHODS)
-    particles: int = 100
-    repeats: int = 2  # runs of a method on a model; the first one compiles
-    most_draws: int = 20_000  # that are looked at
-    svgd_steps: int = 3000
-    svgd_step: float = 0.1
-    adam_step: float = 0.05
-    nuts_chains: int = 4
-    nuts_warmup: int = 1000
-    nuts_draws: int = 1000
-    reference_draws: int = 1000  # of each chain, to warm up, and then again and again
-    reference_parts: int = 5  # at most
-    exact_draws: int = 100_000
-    calibrations: tuple[str, ...] = tuple(calibration.MODELS)
-    simulations: int = 500
-
-    def quick(self) -> "Settings":
-        return dataclasses.replace(
-            self,
-            models=("scales",),  # exact: compiling NUTS would take longer than all the rest
-            methods=("spos",),
-            repeats=1,
-            exact_draws=20_000,
-            calibrations=("normal",),
-            simulations=4,
-        )
-
-    def mark(self) -> str:
-        """Runs with the same mark are alike, whichever of them are asked for."""
-        return mark(dataclasses.replace(self, models=(), methods=(), calibrations=()))
-
-
-def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
     """The findings after each model. What is not timed comes first."""
-    store = folder / "runs" / settings.mark()
-    store.mkdir(parents=True, exist_ok=True)
+    store = resume.store(folder, settings.mark())
     found = Found({}, {}, {})
     total = len(settings.models) * (1 + len(settings.methods)) + len(settings.calibrations)
     done = 0
@@ -89,12 +54,15 @@ def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Fi
 
     tick(0, total)
     for name in settings.models:
-        found.references[name] = reference.kept(store / f"{name}-reference.npz", name, settings)
+        place = store / f"{name}-reference.npz"
+        made = functools.partial(reference.make, name, settings)
+        found.references[name] = resume.outcome(place, Reference, made)
         jax.clear_caches()
         next_one()
     for name in settings.calibrations:
         place = store / f"calibration-{name}-seed{seed}.npz"
-        found.ranks[name] = calibration.kept(place, name, settings, seed)
+        simulate = functools.partial(calibration.simulate, name, settings, seed)
+        found.ranks[name] = resume.outcome(place, calibration.Ranks, simulate).ranks
         next_one()
     for name in settings.models:
         for method in settings.methods:

@@ -16,7 +16,6 @@ not the run is content with itself. All data sets share one compiled program: th
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -24,7 +23,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from spos.io import archive
 from spos.targets.target import score_particles
 
 BINS = 20
@@ -70,14 +68,18 @@ class Given:
         return data
 
 
-def kept(place: Path, name: str, settings: Any, seed: int) -> np.ndarray:
-    """The ranks in that file, which are found if it is not there."""
-    if not place.exists():
-        truths, totals = simulated(name, settings.simulations, seed)
-        posterior = automatic(name, settings.particles)
-        drawn = np.stack([posterior(total, seed + n) for n, total in enumerate(totals)])
-        archive.write(place, {"ranks": ranks(truths, drawn)}, {"particles": settings.particles})
-    return archive.read(place)[0]["ranks"]
+class Ranks(NamedTuple):
+    """Of the truths of all simulations."""
+
+    ranks: np.ndarray
+    particles: int
+
+
+def simulate(name: str, settings: Any, seed: int) -> Ranks:
+    truths, totals = simulated(name, settings.simulations, seed)
+    posterior = automatic(name, settings.particles)
+    drawn = np.stack([posterior(total, seed + n) for n, total in enumerate(totals)])
+    return Ranks(ranks(truths, drawn), settings.particles)
 
 
 def simulated(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -12,6 +12,7 @@ from spos_experiments.paper.accuracy.calibration import uniformity
 from spos_experiments.paper.accuracy.methods import Outcome
 from spos_experiments.paper.accuracy.models import TRAPS
 from spos_experiments.paper.accuracy.reference import Reference
+from spos_experiments.paper.accuracy.settings import Settings
 
 MEAN_BAND, SD_BAND = 0.10, 0.10
 SHARE = 0.9  # of the models that must be right
@@ -35,7 +36,7 @@ class Found(NamedTuple):
     ranks: dict[str, np.ndarray]
 
 
-def findings(settings: Any, found: Found) -> Findings:
+def findings(settings: Settings, found: Found) -> Findings:
     rows = [
         row(model, method, found.references[model], outcome)
         for (model, method), outcome in found.outcomes.items()

@@ -24,7 +24,7 @@ import numpy as np
 import optax
 
 import spos
-from spos.io import archive
+from spos_experiments.frame import resume
 from spos_experiments.paper.accuracy import models
 from spos_experiments.paper.accuracy.reference import AGREE, Nuts, columns, judged
 
@@ -56,18 +56,15 @@ Build = Callable[[str, Any], Callable[[int, Any], Sampled]]  # (seed, particles 
 
 def kept(store: Path, name: str, method: str, settings: Any, seed: int) -> Outcome:
     """The outcome in a file of that folder, which is made if it is not there."""
-    place = store / f"{name}-{method}-seed{seed}.npz"
-    if not place.exists():
+
+    def make() -> Outcome:
         before = None
         if method in BEGINS:
             before = kept(store, name, BEGINS[method], settings, seed)
-        made = measure(name, method, settings, seed, before)._asdict()
-        arrays = {key: made.pop(key) for key in ("mean", "sd", "seconds")}
-        particles, made["particles"] = archive.pack(made["particles"], "particles")
-        archive.write(place, arrays | particles, made)
-    arrays, meta = archive.read(place)
-    fields: dict[str, Any] = {key: arrays[key] for key in ("mean", "sd", "seconds")} | meta
-    return Outcome(**fields | {"particles": archive.unpack(arrays, meta["particles"])})
+        return measure(name, method, settings, seed, before)
+
+    place = store / f"{name}-{method}-seed{seed}.npz"
+    return resume.outcome(place, Outcome, make, trees=("particles",))
 
 
 def measure(

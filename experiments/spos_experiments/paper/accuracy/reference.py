@@ -7,7 +7,6 @@ made once more, `LONGER` in all. Errors against one that is weak still are partl
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -15,7 +14,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos.adapters import Model, from_numpyro
-from spos.io import archive
 from spos_experiments.paper.accuracy import models
 
 ENOUGH, PLENTY, AGREE = 1000.0, 4000.0, 1.01  # effective draws, and r_hat
@@ -39,17 +37,6 @@ class Reference(NamedTuple):
     @property
     def weak(self) -> bool:
         return not self.exact and (self.ess < ENOUGH or not self.r_hat <= AGREE)
-
-
-def kept(place: Path, name: str, settings: Any) -> Reference:
-    """The reference in that file, which is made if it is not there."""
-    if not place.exists():
-        made = make(name, settings)._asdict()
-        arrays = {key: made.pop(key) for key in ("mean", "sd")}
-        archive.write(place, arrays, made)
-    arrays, meta = archive.read(place)
-    fields: dict[str, Any] = {**arrays, **meta}
-    return Reference(**fields)
 
 
 def make(name: str, settings: Any) -> Reference:

@@ -10,8 +10,10 @@ from spos.rl import Trained
 from spos_experiments.frame.experiment import Estimate, Findings
 from spos_experiments.frame.record import Claim, numbers, verdict
 from spos_experiments.paper.control.film import PACE, film
+from spos_experiments.paper.control.protocol import Job
+from spos_experiments.paper.control.settings import Settings
 
-Runs = dict[Any, Trained]  # by job
+Runs = dict[Job, Trained]
 POINTS = 100  # of a curve in the record
 EARLY = 20  # iterations in which exploration is measured; after fifty, everyone has been everywhere
 # the peaks that the reference implementation of SVPG prints
@@ -27,7 +29,7 @@ MEASURES = {
 }
 
 
-def findings(settings: Any, seed: int, todo: Sequence[Any], found: Runs) -> Findings:
+def findings(settings: Settings, seed: int, todo: Sequence[Job], found: Runs) -> Findings:
     usual = {
         job: run
         for job, run in found.items()
@@ -46,12 +48,12 @@ def findings(settings: Any, seed: int, todo: Sequence[Any], found: Runs) -> Find
             {
                 "rows": rows,
                 "curves": [curve(case, runs) for case, runs in groups.items()],
-                "ablation": [trial(job, found[job], settings) for job in short],
+                "ablation": [trial(job, found[job]) for job in short],
                 "films": films(seed, usual),
                 "missing": missing,
             }
         ),
-        claims=claims(groups, settings),
+        claims=claims(groups),
         table=Table(
             ("task, gradient, method", "seeds", *MEASURES.values()),
             [
@@ -123,7 +125,7 @@ def curve(case: tuple[str, str, str], runs: Sequence[Trained]) -> dict[str, Any]
     }
 
 
-def trial(job: Any, run: Trained, settings: Any) -> dict[str, Any]:
+def trial(job: Job, run: Trained) -> dict[str, Any]:
     return {
         **{name: getattr(job, name) for name in ("task", "estimator", "method", "iterations")},
         "alpha": job.alpha,
@@ -138,7 +140,7 @@ def films(seed: int, usual: Runs) -> list[dict[str, Any]]:
     return [film(task, runs[task]) for task in PACE if task in runs]
 
 
-def claims(groups: Mapping[Any, Sequence[Trained]], settings: Any) -> list[Claim]:
+def claims(groups: Mapping[Any, Sequence[Trained]]) -> list[Claim]:
     """Only panels that have both methods with two seeds or more are judged."""
     panels = [
         case[:2]

@@ -13,23 +13,22 @@ file in `runs/`.
     spos paper mnist --datasets digits
 """
 
-import dataclasses
-import shutil
+import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spos.io import archive
 from spos_experiments.data import load
-from spos_experiments.frame.experiment import Findings, Tick, mark
+from spos_experiments.frame import resume
+from spos_experiments.frame.experiment import Findings, Tick
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist.figures import draw
 from spos_experiments.paper.mnist.findings import Outcome, findings, judge
+from spos_experiments.paper.mnist.settings import Settings
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "grow"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
 TITLE = "Digits: networks that know when they do not know"
 ABOUT = (
@@ -38,87 +37,27 @@ ABOUT = (
 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    datasets: tuple[str, ...] = ("mnist",)
-    methods: tuple[str, ...] = tuple(protocol.METHODS)
-    hidden: tuple[tuple[int, ...], ...] = ((400, 400), (800, 800))
-    epochs: int = 20
-    data: str | None = None  # the folder, or None for SPOS_DATA and the cache
-    particles: int = 20
-    large: int = 800  # units of a layer, from which on there are fewer networks and epochs
-    large_particles: int = 5
-    large_epochs: int = 10  # at most
-    batch: int = 100
-    averaged: int = 5  # epochs at the end whose networks all take part, if they are many
-    held: float = 1 / 60  # of the training images, to watch the error
-    # Chosen by 5,000 of the training images in short runs: step sizes and σ of single networks and,
-    # with five networks each, of SPOS, SVGD and SGLD, β of SPOS, and one bandwidth for both.
-    tuned: tuple[tuple[str, float, float], ...] = (
-        ("spos", 1e-3, 0.3),
-        ("svgd", 1e-3, 0.3),
-        ("sgld", 1e-3, 0.1),
-        ("rmsprop", 1e-3, 0.1),
-        ("sgd", 0.1, 1.0),
-        ("dropout", 0.02, 1.0),
-    )
-    beta: float = 200.0
-    bandwidth: float = 100.0  # of the kernel of SPOS and SVGD
-
-    def quick(self) -> "Settings":
-        return dataclasses.replace(
-            self,
-            datasets=("digits",),
-            methods=("spos", "dropout"),
-            hidden=((16, 16),),
-            epochs=2,
-            particles=4,
-        )
-
-    def plan(self, method: str, hidden: tuple[int, ...]) -> protocol.Plan:
-        many, epochs = self.particles, self.epochs
-        if max(hidden) >= self.large:
-            many, epochs = self.large_particles, min(epochs, self.large_epochs)
-        ((step_size, prior_scale),) = [
-            (h, scale) for name, h, scale in self.tuned if name == method
-        ]
-        averaged = min(self.averaged, epochs)
-        if method in protocol.ALONE:
-            many = averaged = 1
-        return protocol.Plan(
-            *(method, hidden, many, epochs, self.batch),
-            *(step_size, prior_scale, self.beta, self.bandwidth, averaged),
-        )
-
-
-def grow(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
     """The findings whenever a method has ended."""
-    store = folder / "runs"
-    store.mkdir(exist_ok=True)
-    outcomes: dict[protocol.Plan, Outcome] = {}
+    store = resume.store(folder)
     (dataset,) = settings.datasets
     sets = protocol.sets(load(dataset, settings.data), settings.held)
     plans = [settings.plan(method, size) for size in settings.hidden for method in settings.methods]
     places = {
-        plan: store / f"{name(dataset, plan)}-{mark(plan, settings.held)}-seed{seed}.npz"
+        plan: store / f"{name(dataset, plan)}-{resume.mark(plan, settings.held)}-seed{seed}.npz"
         for plan in plans
     }
-    total, done = sum(plan.epochs * work(plan) for plan in plans if not places[plan].exists()), 0
-    tick(0, total)
-    for plan, place in places.items():
-        if not place.exists():
-            _run(plan, sets, seed, place, lambda at, d=done, **v: tick(d + at, total, **v))
-            done += plan.epochs * work(plan)
-        arrays, meta = archive.read(place)
-        fields: dict[str, Any] = {**arrays, **meta}
-        outcomes[plan] = Outcome(**fields)
-        tick(done, total)
+    outcomes: dict[protocol.Plan, Outcome] = {}
+
+    run = functools.partial(trained, sets, seed)
+    for plan, outcome in resume.in_turn(places, Outcome, run, work, tick):
+        outcomes[plan] = outcome
         yield findings(settings, outcomes)
 
 
 def work(plan: protocol.Plan) -> int:
-    """Of an epoch, in units that make plans comparable."""
-    return plan.particles * max(plan.hidden)
+    """Of a run, in units that make plans comparable."""
+    return plan.epochs * plan.particles * max(plan.hidden)
 
 
 def name(dataset: str, plan: protocol.Plan) -> str:
@@ -126,23 +65,18 @@ def name(dataset: str, plan: protocol.Plan) -> str:
     return f"{dataset}-{widths}-{plan.method}-{plan.particles}particles-{plan.epochs}epochs"
 
 
-def _run(plan: protocol.Plan, sets: protocol.Sets, seed: int, place: Path, tick: Any) -> None:
-    """Train, judge and write the outcome."""
+def trained(
+    sets: protocol.Sets, seed: int, plan: protocol.Plan, state: Path, tick: Tick
+) -> Outcome:
+    """Train, watching the error on the validation images, and judge."""
     classifier = protocol.Classifier(plan, sets.train)
-    state = place.with_suffix("")
     errors: dict[int, float] = {}
 
     def watch(epoch: int, particles: Any) -> None:
         chances = classifier.chances(particles, sets.validation.x).mean(axis=0)
         errors[epoch] = float((chances.argmax(axis=1) != sets.validation.y).mean())
-        tick(epoch * work(plan), epoch=epoch, error=errors[epoch])
+        tick(epoch * work(plan) // plan.epochs, epoch=epoch, error=errors[epoch])
 
     networks, seconds = classifier.run(seed, state, watch)
-    outcome = judge(classifier, networks, sets, seconds)
-    outcome = outcome._replace(
-        validation=np.array([errors.get(n + 1, np.nan) for n in range(plan.epochs)])
-    )
-    fields = outcome._asdict()
-    arrays = {key: fields.pop(key) for key in ("validation", "reliability")}
-    archive.write(place, arrays, fields)
-    shutil.rmtree(state)
+    validation = np.array([errors.get(n + 1, np.nan) for n in range(plan.epochs)])
+    return judge(classifier, networks, sets, seconds)._replace(validation=validation)

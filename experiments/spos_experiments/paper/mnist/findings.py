@@ -12,6 +12,7 @@ from spos.types import Particles
 from spos_experiments.frame.experiment import Findings
 from spos_experiments.frame.record import Claim, numbers, verdict
 from spos_experiments.paper.mnist.protocol import ALONE, Classifier, Plan, Sets
+from spos_experiments.paper.mnist.settings import Settings
 
 LABELS = {
     "spos": "SPOS",
@@ -89,7 +90,7 @@ def entropy(chances: np.ndarray) -> float:
     return float(entr(chances).sum(axis=-1).mean())
 
 
-def findings(settings: Any, outcomes: Mapping[Plan, Outcome]) -> Findings:
+def findings(settings: Settings, outcomes: Mapping[Plan, Outcome]) -> Findings:
     rows = [row(plan, one) for plan, one in outcomes.items()]
     sizes = dict.fromkeys(plan.hidden for plan in outcomes)
     printed = PUBLISHED if settings.datasets == ("mnist",) else {}

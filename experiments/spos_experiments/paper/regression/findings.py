@@ -9,6 +9,7 @@ from spos.io.html import Table
 from spos_experiments.frame.experiment import Estimate, Findings
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 from spos_experiments.paper.regression import published
+from spos_experiments.paper.regression.settings import Settings
 
 LABELS = {"sgld": "SGLD", "svgd": "SVGD", "spos": "SPOS"}
 ABSENT = "data not available here"
@@ -32,7 +33,7 @@ Outcomes = Mapping[tuple[str, str], Outcome]
 
 
 def findings(
-    settings: Any, outcomes: Outcomes, missing: Mapping[str, str], cost: Mapping[str, Any]
+    settings: Settings, outcomes: Outcomes, missing: Mapping[str, str], cost: Mapping[str, Any]
 ) -> Findings:
     rows = [row(name, method, one, settings) for (name, method), one in outcomes.items()]
     rows += [{"dataset": name, "missing": ABSENT} for name in missing]
@@ -99,7 +100,7 @@ def regression_table(record: Record) -> str:
     return Table(["data", *headings], lines).markdown()
 
 
-def row(name: str, method: str, one: Outcome, settings: Any) -> dict[str, Any]:
+def row(name: str, method: str, one: Outcome, settings: Settings) -> dict[str, Any]:
     rmse, ll = estimate(one.rmse), estimate(one.ll)
     trials = dict(settings.trials)[method]
     return {
@@ -169,7 +170,7 @@ def ranks(outcomes: Outcomes) -> dict[str, dict[str, float]]:
     return found
 
 
-def claims(settings: Any, outcomes: Outcomes) -> list[Claim]:
+def claims(settings: Settings, outcomes: Outcomes) -> list[Claim]:
     ours = {
         name: one
         for (name, method), one in outcomes.items()

@@ -27,7 +27,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spos import theory
-from spos_experiments.frame.experiment import Findings, Tick, in_parallel
+from spos_experiments.frame.experiment import Findings, Tick, in_parallel, once
 from spos_experiments.frame.record import numbers
 from spos_experiments.paper.theory.claims import claims, table
 from spos_experiments.paper.theory.figures import draw
@@ -49,7 +49,7 @@ from spos_experiments.paper.theory.measure import (
 )
 from spos_experiments.paper.theory.settings import Settings
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "run"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
 TITLE = "The bounds beside the particles"
 ABOUT = (
@@ -59,7 +59,8 @@ ABOUT = (
 )
 
 
-def run(settings: Settings, seed: int, tick: Tick) -> Findings:
+@once
+def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     particle_cases = [(name, count) for count in (settings.mean_field, *settings.sizes[::-1])
                       for name in dict.fromkeys(n for n, _ in settings.cases)]  # fmt: skip
     grid = [(name, count) for name in settings.checked for count in settings.plan_sizes]
