@@ -14,7 +14,7 @@ from spos.rl.envs import Continuous, Discrete, Environment, Step
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
-TINY = {"iterations": 3, "particles": 3, "episodes": 2, "hidden": (4,)}
+TINY = {"num_iterations": 3, "num_particles": 3, "num_episodes": 2, "hidden": (4,)}
 
 
 def line(name="line", reward=lambda state: 1.0 - state**2, horizon=6):
@@ -62,7 +62,7 @@ def test_a_seed_decides_the_run(learner, trained):
 def test_a_run_that_was_stopped_ends_in_the_same_bits(learner, trained, tmp_path):
     half = learner.train(5, checkpoint=tmp_path, callback=lambda state, info: state.step == 1)
     assert half.interrupted
-    assert half.iterations == 1
+    assert half.num_iterations == 1
     whole = learner.train(5, checkpoint=tmp_path)
     assert (whole.returns == trained.returns).all()
     once_more = learner.train(5, checkpoint=tmp_path)  # nothing is left to do
@@ -91,7 +91,7 @@ def test_policies_with_a_network_of_their_own_ask_for_it(tmp_path):
 def test_a_network_with_the_wrong_outputs_is_refused():
     network = rl.Network(lambda key: jnp.zeros(1), lambda theta, o: jnp.zeros(3))
     with pytest.raises(ValueError, match="2 outputs"):
-        policies.make(1, Discrete(2), network=network)
+        policies.make(1, Discrete(2), own=network)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_a_network_with_the_wrong_outputs_is_refused():
     [
         ({"environment": "chess"}, "cartpole, swing_up, double_pendulum"),
         ({"method": "magic"}, "independent, svpg, spos"),
-        ({"estimator": "guess"}, "reinforce, a2c"),
+        ({"gradient": "guess"}, "reinforce, a2c"),
         ({"critic": "guess"}, "linear, network"),
-        ({"episodes": 0}, "episodes must be at least 1"),
+        ({"num_episodes": 0}, "num_episodes must be at least 1"),
         ({"alpha": -1.0}, "alpha must be a number above 0"),
     ],
 )
@@ -121,12 +121,21 @@ def test_a_reward_that_is_not_a_number_is_found():
     with pytest.raises(
         spos.NonFiniteError, match=r"particle \d, episode \d, step \d: the reward is nan"
     ) as seen:
-        rl.train(bad, method="independent", iterations=3, particles=3, episodes=4, hidden=(4,))
+        rl.train(
+            bad,
+            method="independent",
+            num_iterations=3,
+            num_particles=3,
+            num_episodes=4,
+            hidden=(4,),
+        )
     assert np.isfinite(jax.tree.leaves(seen.value.state.particles)[0]).all()
 
 
 def test_cartpole_is_learned_to_nine_tenths_of_the_maximum():
-    found = rl.train("cartpole", iterations=35, particles=4, episodes=8, learning_rate=3e-2, seed=0)
+    found = rl.train(
+        "cartpole", num_iterations=35, num_particles=4, num_episodes=8, step_size=3e-2, seed=0
+    )
     assert found.returns[-5:].mean(axis=0).max() > 0.9 * 5000
     assert found.coverage[-1] >= found.coverage[0] > 0
 
@@ -135,7 +144,7 @@ def test_gymnasium_takes_the_same_route():
     pytest.importorskip("gymnasium")
     with rl.gymnasium("CartPole-v1", horizon=100) as environment:
         found = rl.train(
-            environment, iterations=12, particles=4, episodes=6, learning_rate=3e-2, seed=0
+            environment, num_iterations=12, num_particles=4, num_episodes=6, step_size=3e-2, seed=0
         )
     assert found.returns.shape == (12, 4)
     assert found.returns[-3:].mean() > 1.5 * found.returns[:3].mean()
