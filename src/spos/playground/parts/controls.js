@@ -1,0 +1,78 @@
+/* Sliders, lists and buttons: they read and write the settings, and say what changed. */
+
+const SLIDER_ENDS = 1000; // a slider on a log scale goes from 0 to this
+
+/** The value at a slider's place, rounded to what is shown; and the place of a value. */
+const SCALES = {
+  log: {
+    value({ low, high }, place) {
+      const exact = low * (high / low) ** (place / SLIDER_ENDS);
+      return Math.max(low, Math.min(high, Number(exact.toPrecision(2))));
+    },
+    place: ({ low, high }, value) =>
+      Math.round((SLIDER_ENDS * Math.log(value / low)) / Math.log(high / low)),
+  },
+  linear: { value: (_, place) => place, place: (_, value) => value },
+};
+
+const SHOWN = {
+  speed: (power) => (power < 0 ? `${60 * 2 ** power} steps a second` : `${60 * 2 ** power} steps a second`),
+};
+
+/** All inputs below `root` that name a field; `changed(name)` is called when one is used. */
+function bindSliders(settings, changed) {
+  const sliders = [...document.querySelectorAll('input[type="range"]')].map((input) => {
+    const name = input.dataset.field || input.id;
+    const field = FIELDS[name];
+    const scale = SCALES[input.dataset.scale || "linear"];
+    const log = scale === SCALES.log;
+    Object.assign(input, { min: log ? 0 : field.low, max: log ? SLIDER_ENDS : field.high, step: 1 });
+    input.addEventListener("input", () => {
+      const value = scale.value(field, Number(input.value));
+      settings[name] = field.read === FIELDS.count.read || name === "dimension" ? Math.round(value) : value;
+      changed(name);
+    });
+    return { input, name, field, scale };
+  });
+  /** Bring the sliders to what the settings say. */
+  return () => {
+    for (const { input, name, field, scale } of sliders) {
+      const text = (SHOWN[name] || String)(settings[name]);
+      const place = scale.place(field, settings[name]);
+      // a slider that is being dragged stays where the hand is
+      if (scale.value(field, Number(input.value)) !== settings[name]) input.value = place;
+      input.setAttribute("aria-valuetext", text);
+      input.parentElement.querySelector("output").textContent = text;
+    }
+  };
+}
+
+function fillSelect(select, options) {
+  for (const [value, text] of Object.entries(options)) select.add(new Option(text, value));
+}
+
+/** The words for those who do not look at the pictures, and for all others. */
+function describe(run) {
+  const { seen, settings } = run;
+  const name = run.target.name;
+  const opening = `After ${seen.number} steps of ${settings.step} with ${run.count} particles on `
+    + `“${name}”`;
+  const sides = seen.sides.map((side, n) => {
+    const method = METHODS[run.methods[n]].name;
+    if (run.sides[n].lost) return `${method} has flown apart, for the step is too large`;
+    const modes = seen.shares.length > 1
+      ? `, ${side.shares.map(percent).join(", ")} of it in the modes` : "";
+    return `${method} has a variance of ${short(side.variance)}${modes} and is ${short(side.distance)} `
+      + "away from exact draws";
+  });
+  const modes = seen.shares.length > 1 ? `, shares of ${seen.shares.map(percent).join(", ")}` : "";
+  return `${opening}: ${sides.join("; ")}. The truth: variance ${short(seen.variance)}${modes}, and `
+    + `as many exact draws are ${short(seen.floor)} away from others.`;
+}
+
+function describeCollapse(collapse) {
+  const { svgd, spos } = collapse.variances;
+  const moving = collapse.done ? "" : ` (after ${collapse.number} of ${SETTLED} steps)`;
+  return `In ${collapse.dimension} dimensions SVGD keeps ${percent(svgd)} of the variance and SPOS `
+    + `with β = ${collapse.beta} ${percent(spos)}${moving}.`;
+}
