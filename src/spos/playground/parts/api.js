@@ -50,12 +50,13 @@ window.spos = {
   logDensity: (list) => [...run.target.logDensities(flatten(list))],
   score: (list) => rows(run.target.scores(flatten(list))),
   measure: () => run.measure(),
-  exactDraws: (count) => rows(drawFrom(run.truth.draw, count, 99)),
+  /** Draws from the target; number 0 are those that distances are measured to. */
+  exactDraws: (count, number = 99) => rows(drawFrom(run.truth.draw, count, number)),
   ink: () => run.ink,
   draw(points) {
     run.draw(points.map(([x, y]) => inkPoint(x, y)));
     run.finishDrawing();
-    page.image = null;
+    page.backdrop = null;
     refresh();
   },
 

@@ -37,13 +37,17 @@ function crowding(theta, scores) {
       sq[i * count + j] = xx * x * x + 2 * xy * x * y + yy * y * y;
     }
   }
-  const row = (i) => sq.slice(i * count, (i + 1) * count);
-  const neighbour = Math.round(Math.sqrt(count));
-  const widths = Float64Array.from({ length: count }, (_, i) =>
-    nthSmallest(row(i), Math.min(neighbour, count - 1)));
+  const neighbour = Math.min(Math.round(Math.sqrt(count)), count - 1);
+  const widths = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    widths[i] = nthSmallest(sq.slice(i * count, (i + 1) * count), neighbour);
+  }
   const width = Math.max(medianOf(widths), 1e-30);
-  return Float64Array.from({ length: count }, (_, i) =>
-    Math.log(row(i).reduce((sum, value) => sum + Math.exp((-0.5 * value) / width), 0)));
+  const density = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    for (let n = i * count; n < (i + 1) * count; n++) density[i] += Math.exp((-0.5 * sq[n]) / width);
+  }
+  return density.map(Math.log);
 }
 
 /** `luck` has three uniform numbers for each particle, one kind after the other. */

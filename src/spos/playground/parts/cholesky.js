@@ -1,19 +1,33 @@
-/* A = L Lᵀ for a symmetric, positive definite A, row by row: all sums run along rows of L. */
+/* K = L Lᵀ for the kernel matrix K, row by row: all sums run along rows of L. */
 
-/** L, in a matrix whose upper half is not to be looked at. `lift` is added to A's diagonal. */
-function cholesky(matrix, count, lift) {
-  const root = Float64Array.from(matrix);
-  for (let i = 0; i < count; i++) {
+/** The lower half of K + lift · I, count × count, factored in place. `k` as in `pairs.js`. */
+function cholesky(k, count, lift) {
+  const root = new Float64Array(count * count);
+  for (let i = 0, n = 0; i < count; i++) {
     const row = i * count;
-    root[row + i] += lift;
-    for (let j = 0; j <= i; j++) {
-      const other = j * count;
-      let rest = root[row + j];
-      for (let c = 0; c < j; c++) rest -= root[row + c] * root[other + c];
-      root[row + j] = i === j ? Math.sqrt(rest) : rest / root[other + j];
+    for (let j = 0; j < i; j++, n++) {
+      root[row + j] = (k[n] - dot(root, row, j * count, j)) / root[j * count + j];
     }
+    root[row + i] = Math.sqrt(1 + lift - dot(root, row, row, i));
   }
   return root;
+}
+
+/** Σ_c m[a + c] m[b + c] over `length` terms; four sums at once keep the processor busy. */
+function dot(m, a, b, length) {
+  let s0 = 0;
+  let s1 = 0;
+  let s2 = 0;
+  let s3 = 0;
+  const end = a + length;
+  for (; a + 3 < end; a += 4, b += 4) {
+    s0 += m[a] * m[b];
+    s1 += m[a + 1] * m[b + 1];
+    s2 += m[a + 2] * m[b + 2];
+    s3 += m[a + 3] * m[b + 3];
+  }
+  for (; a < end; a++, b++) s0 += m[a] * m[b];
+  return s0 + s1 + (s2 + s3);
 }
 
 /** x with L Lᵀ x = b, for each column of b (count × size). */

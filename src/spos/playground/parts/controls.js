@@ -16,10 +16,10 @@ const SCALES = {
 };
 
 const SHOWN = {
-  speed: (power) => (power < 0 ? `${60 * 2 ** power} steps a second` : `${60 * 2 ** power} steps a second`),
+  speed: (power) => `${60 * 2 ** power} steps a second`,
 };
 
-/** All inputs below `root` that name a field; `changed(name)` is called when one is used. */
+/** All sliders, by the field in their name; `changed(name)` is called when one is moved. */
 function bindSliders(settings, changed) {
   const sliders = [...document.querySelectorAll('input[type="range"]')].map((input) => {
     const name = input.dataset.field || input.id;
@@ -29,7 +29,7 @@ function bindSliders(settings, changed) {
     Object.assign(input, { min: log ? 0 : field.low, max: log ? SLIDER_ENDS : field.high, step: 1 });
     input.addEventListener("input", () => {
       const value = scale.value(field, Number(input.value));
-      settings[name] = field.read === FIELDS.count.read || name === "dimension" ? Math.round(value) : value;
+      settings[name] = field.whole ? Math.round(value) : value;
       changed(name);
     });
     return { input, name, field, scale };
@@ -51,28 +51,26 @@ function fillSelect(select, options) {
   for (const [value, text] of Object.entries(options)) select.add(new Option(text, value));
 }
 
-/** The words for those who do not look at the pictures, and for all others. */
+/** The run in words, for those who do not see the pictures and for all others. */
 function describe(run) {
   const { seen, settings } = run;
-  const name = run.target.name;
-  const opening = `After ${seen.number} steps of ${settings.step} with ${run.count} particles on `
-    + `“${name}”`;
+  const several = seen.shares.length > 1;
+  const facts = ({ variance, shares, distance }) => `variance ${short(variance)}, `
+    + (several ? `shares of ${shares.map(percent).join(", ")} in the modes, ` : "")
+    + `distance ${short(distance)}`;
   const sides = seen.sides.map((side, n) => {
     const method = METHODS[run.methods[n]].name;
-    if (run.sides[n].lost) return `${method} has flown apart, for the step is too large`;
-    const modes = seen.shares.length > 1
-      ? `, ${side.shares.map(percent).join(", ")} of it in the modes` : "";
-    return `${method} has a variance of ${short(side.variance)}${modes} and is ${short(side.distance)} `
-      + "away from exact draws";
+    return run.sides[n].lost
+      ? `${method} has flown apart, for the step is too large` : `${method} has ${facts(side)}`;
   });
-  const modes = seen.shares.length > 1 ? `, shares of ${seen.shares.map(percent).join(", ")}` : "";
-  return `${opening}: ${sides.join("; ")}. The truth: variance ${short(seen.variance)}${modes}, and `
-    + `as many exact draws are ${short(seen.floor)} away from others.`;
+  const truth = facts({ ...seen, distance: seen.floor });
+  return `After ${seen.number} steps of ${settings.step} with ${run.count} particles on “`
+    + `${run.target.name}”: ${sides.join("; ")}. As many exact draws have ${truth}.`;
 }
 
 function describeCollapse(collapse) {
   const { svgd, spos } = collapse.variances;
-  const moving = collapse.done ? "" : ` (after ${collapse.number} of ${SETTLED} steps)`;
-  return `In ${collapse.dimension} dimensions SVGD keeps ${percent(svgd)} of the variance and SPOS `
-    + `with β = ${collapse.beta} ${percent(spos)}${moving}.`;
+  const moving = collapse.done ? "" : ` after ${collapse.number} of ${SETTLED} steps`;
+  return `In ${collapse.dimension} dimensions${moving}, SVGD keeps ${percent(svgd)} of the variance; `
+    + `SPOS (β = ${collapse.beta}) keeps ${percent(spos)}.`;
 }

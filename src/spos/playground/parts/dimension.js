@@ -1,55 +1,5 @@
-/* The second view: 50 particles on a standard normal in 2 to 200 dimensions.
-
-   Both clouds begin as exact draws and keep the median bandwidth. SVGD takes steps of 1 and SPOS of
-   .03, the library's demo settings; what is left of the variance (the mean of θ², the mean being
-   known) is SVGD's last value and SPOS's average over the second half of its steps. */
-
-const CLOUD = 50;
-const SETTLED = 700; // steps after which a dimension is done
-const TRACK = [2, 3, 5, 8, 13, 20, 32, 50, 80, 126, 200];
-const COLLAPSE = { svgd: { step: 1 }, spos: { step: 0.03 } };
-
-class Collapse {
-  constructor(dimension, beta, seed) {
-    Object.assign(this, { dimension, beta, seed, number: 0 });
-    const start = normals(CLOUD * dimension, seed, STREAM.normal, dimension);
-    this.clouds = { svgd: start, spos: Float64Array.from(start) };
-    this.sum = 0; // of SPOS's variance, over the second half
-    this.terms = 0;
-  }
-
-  get done() {
-    return this.number >= SETTLED;
-  }
-
-  step() {
-    const noise = normals(CLOUD * this.dimension, this.seed, STREAM.noise, this.number);
-    for (const [method, { step }] of Object.entries(COLLAPSE)) {
-      const settings = { beta: this.beta, step, rule: "median" };
-      this.clouds[method] = normalStep(method, this.clouds[method], this.dimension, settings, noise);
-    }
-    this.number += 1;
-    if (this.number <= SETTLED / 2) return;
-    this.sum += meanSquare(this.clouds.spos);
-    this.terms += 1;
-  }
-
-  /** What is left of the variance of 1. */
-  get variances() {
-    const late = this.terms > 0 ? this.sum / this.terms : meanSquare(this.clouds.spos);
-    return { svgd: meanSquare(this.clouds.svgd), spos: late };
-  }
-}
-
-/** One step on a standard normal in any dimension. */
-function normalStep(method, theta, size, settings, noise) {
-  const prepared = prepare(method, STANDARD_NORMAL, theta, size, settings, noise);
-  return advance(method, STANDARD_NORMAL, theta, prepared, settings, 0, null).theta;
-}
-
-function meanSquare(theta) {
-  return theta.reduce((sum, x) => sum + x * x, 0) / theta.length;
-}
+/* How the second view looks and moves: the clouds' first two coordinates, and variance against
+   dimension, which fills in while the reader looks. */
 
 /** The first two coordinates, with the circle that holds 95 % of the truth. */
 function paintShadow(canvas, theta, size, colour, colours) {
@@ -135,4 +85,49 @@ function paintTrack(canvas, known, now, colours) {
     const level = dimensions.length > 0 && last === 200 ? known.get(last)[method] : null;
     if (level !== null) context.fillText(METHODS[method].name, box.right + 10, y(level));
   }
+}
+
+function tickDimension() {
+  const until = performance.now() + BUDGET;
+  const { now } = dimension;
+  do {
+    if (!now.done) now.step();
+    else if (dimension.sweep) sweepStep();
+  } while ((!now.done || dimension.sweep) && performance.now() < until);
+  if (now.done) dimension.known.set(now.dimension, now.variances);
+  if (!page.dirty && now.done && !dimension.sweep) return;
+  page.dirty = false;
+  ["svgd", "spos"].forEach((method, n) => paintShadow(
+    $$("#dimension .cloud")[n], now.clouds[method], now.dimension, page.colours[method],
+    page.colours));
+  ["svgd", "spos"].forEach((method, n) => {
+    $$("#dimension .about")[n].textContent = `variance ${now.variances[method].toFixed(2)} of 1`;
+  });
+  paintTrack($("#track"), dimension.known, now, page.colours);
+  const time = performance.now();
+  if (now.done || time - page.spoken > WORDS_EVERY) {
+    page.spoken = time;
+    const text = describeCollapse(now);
+    if ($("#dimension-words").textContent !== text) $("#dimension-words").textContent = text;
+  }
+}
+
+/** The rest of the curve, one dimension after the other. */
+function sweepStep() {
+  dimension.sweep.step();
+  if (!dimension.sweep.done) return;
+  dimension.known.set(dimension.sweep.dimension, dimension.sweep.variances);
+  nextInSweep();
+}
+
+function nextInSweep() {
+  const left = TRACK.filter((d) => !dimension.known.has(d));
+  dimension.sweep = left.length ? new Collapse(left[0], settings.beta, settings.seed) : null;
+}
+
+function startCollapse(forget) {
+  if (forget) dimension.known.clear();
+  dimension.now = new Collapse(settings.dimension, settings.beta, settings.seed);
+  nextInSweep();
+  page.dirty = true;
 }

@@ -1,7 +1,7 @@
 /* A target drawn by hand. The drawing is a list of points q; the density is theirs, smoothed, with a
    skirt that leads back to the ink and a faint floor:
 
-       ρ(z) = Σ_q [ exp(-|z - q|²/2(.3)²) + .01 exp(-|z - q|²/2(1.5)²) ] + 1e-6 exp(-|z|²/2(4)²).
+       ρ(z) = Σ_q [ exp(-|z - q|²/2(.3)²) + .001 exp(-|z - q|²/2(1.5)²) ] + 1e-6 exp(-|z|²/2(4)²).
 
    log ρ is taken on a grid of 64 × 64 points, the coefficients of a cubic B-spline: a smooth
    log-density whose gradient is exact and costs sixteen numbers, however long the drawing. A wall
@@ -27,7 +27,7 @@ function addInk(density, [qx, qy]) {
     for (let column = 0; column < INK.side; column++, n++) {
       const x = -INK.reach + column * INK_CELL - qx;
       const sq = x * x + y * y;
-      density[n] += Math.exp(-sq / 0.18) + 0.01 * Math.exp(-sq / 4.5);
+      density[n] += Math.exp(-sq / 0.18) + 0.001 * Math.exp(-sq / 4.5);
     }
   }
 }

@@ -2,7 +2,7 @@
    the pen). The run waits while a particle is held. On a phone a finger that hits no particle
    scrolls the page, as everywhere. */
 
-const GRASP = { mouse: 10, touch: 20 }; // pixels around a particle that count as it
+const GRASP = { mouse: 10, touch: 16 }; // pixels around a particle that count as it
 
 function bindPointers() {
   canvases.forEach((canvas, side) => {
@@ -32,7 +32,7 @@ function bindPointers() {
       }
       if (kind === "pen") {
         run.draw([inkPoint(...at)]);
-        page.image = densityImage(logsOf(run.target), page.colours.shade);
+        roughBackdrop();
       }
       if (kind !== "place") canvas.setPointerCapture(event.pointerId);
       page.dirty = true;
@@ -47,7 +47,7 @@ function bindPointers() {
         if (points.length === 0) return;
         run.draw(points);
         held.from = at;
-        page.image = densityImage(logsOf(run.target), page.colours.shade);
+        roughBackdrop();
       }
       page.dirty = true;
     });
@@ -64,13 +64,19 @@ function bindPointers() {
     function finish() {
       if (held.kind === "pen") {
         run.finishDrawing();
-        page.image = null;
+        page.rough = page.backdrop = null;
       }
       page.playing = held.resume;
       held = null;
       refresh();
     }
   });
+}
+
+/** The shading of a drawing that is not finished: without contours, which take longer. */
+function roughBackdrop() {
+  page.rough = logsOf(run.target);
+  page.backdrop = null;
 }
 
 function reach(pointer, canvas) {

@@ -20,37 +20,37 @@ const RIDGE = 0.01;
 const METHODS = {
   spos: {
     name: "SPOS",
-    about: "own score + shared scores + repulsion + noise",
+    about: "own and shared scores, repulsion, noise",
     own: "langevin", interaction: "stein", noise: "langevin",
   },
   svgd: {
     name: "SVGD",
-    about: "shared scores + repulsion, no noise",
+    about: "shared scores and repulsion, no noise",
     own: "none", interaction: "stein", noise: "none",
   },
   sgld: {
     name: "SGLD",
-    about: "own score + noise, each particle for itself",
+    about: "own score and noise, each for itself",
     own: "langevin", interaction: "none", noise: "langevin",
   },
   blob: {
     name: "blob",
-    about: "own score + repulsion by smoothed density, no noise",
+    about: "own score, repulsion by density",
     own: "score", interaction: "blob", noise: "none",
   },
   gfsf: {
     name: "GFSF",
-    about: "own score + repulsion by a fitted field, no noise",
+    about: "own score, fitted repulsion",
     own: "score", interaction: "gfsf", noise: "none",
   },
   noisy_svgd: {
     name: "noisy SVGD",
-    about: "SVGD + noise that neighbours share",
+    about: "SVGD, and noise that neighbours share",
     own: "none", interaction: "stein", noise: "kernel",
   },
   birth_death: {
     name: "birth–death",
-    about: "SGLD + the crowded die, the lonely double",
+    about: "SGLD; the crowded die, the lonely double",
     own: "langevin", interaction: "none", noise: "langevin", exchange: true,
   },
 };
@@ -68,48 +68,73 @@ function forces(method, theta, scores, size, settings) {
   const stein = interaction === "stein";
   const weight = { langevin: 1 / settings.beta, score: 1, none: 0 }[kind] + (stein ? 1 / count : 0);
   const own = scores.map((s) => weight * s);
-  const others = new Float64Array(theta.length);
-  let push = new Float64Array(theta.length);
-  if (interaction === "none") return { own, others, push, pairs: null };
-  const pairs = pairsOf(theta, count, size, bandwidthFor(method, settings));
+  const none = new Float64Array(theta.length);
+  if (interaction === "none") return { own, others: none, push: none, pairs: null };
+  const columns = transposed(theta, count);
+  const pairs = pairsOf(columns, count, bandwidthFor(method, settings));
   const { k, eta2 } = pairs;
+  const slope = 2 / eta2;
+  const repelled = (weights, scale) => transposed(repel(weights, columns, count, scale), size);
   if (stein) {
-    attract(others, k, scores, count, size);
-    repel(push, k, theta, count, size, () => 2 / eta2 / count);
-  } else if (interaction === "blob") {
-    const crowd = new Float64Array(count);
-    for (let i = 0; i < count; i++) for (let j = 0; j < count; j++) crowd[i] += k[i * count + j];
-    repel(push, k, theta, count, size, (i, j) => (2 / eta2) * (1 / crowd[i] + 1 / crowd[j]));
-  } else {
-    repel(push, k, theta, count, size, () => 2 / eta2);
-    push = choleskySolve(cholesky(k, count, RIDGE), push, count, size);
+    const others = transposed(attract(k, transposed(scores, count), count), size);
+    return { own, others, push: repelled(k, slope / count), pairs };
   }
-  return { own, others, push, pairs };
+  if (interaction === "blob") {
+    return { own, others: none, push: repelled(shared(k, count), slope), pairs };
+  }
+  const root = cholesky(k, count, RIDGE);
+  return { own, others: none, push: choleskySolve(root, repelled(k, slope), count, size), pairs };
 }
 
-/** (1/M) Σ_{j≠i} k_ij s_j. */
-function attract(sum, k, scores, count, size) {
-  for (let i = 0; i < count; i++) {
-    for (let j = 0; j < count; j++) {
-      if (i === j) continue;
-      const weight = k[i * count + j] / count;
-      for (let c = 0; c < size; c++) sum[i * size + c] += weight * scores[j * size + c];
-    }
-  }
-}
-
-/** Σ_j k_ij scale_ij (θ_i - θ_j), for a symmetric scale. */
-function repel(sum, k, theta, count, size, scale) {
-  for (let i = 1; i < count; i++) {
-    for (let j = 0; j < i; j++) {
-      const weight = k[i * count + j] * scale(i, j);
-      for (let a = i * size, b = j * size, end = a + size; a < end; a++, b++) {
-        const part = weight * (theta[a] - theta[b]);
-        sum[a] += part;
-        sum[b] -= part;
+/** (1/M) Σ_{j≠i} k_ij s_j, in columns. */
+function attract(k, scores, count) {
+  const sum = new Float64Array(scores.length);
+  for (let i = 1, row = 0; i < count; row += i++) {
+    for (let first = 0; first < scores.length; first += count) {
+      const here = scores[first + i] / count;
+      let total = 0;
+      for (let j = 0; j < i; j++) {
+        total += k[row + j] * scores[first + j];
+        sum[first + j] += k[row + j] * here;
       }
+      sum[first + i] += total / count;
     }
   }
+  return sum;
+}
+
+/** Σ_j scale weight_ij (θ_i - θ_j) for a symmetric weight, in columns. */
+function repel(weights, theta, count, scale) {
+  const sum = new Float64Array(theta.length);
+  for (let i = 1, row = 0; i < count; row += i++) {
+    for (let first = 0; first < theta.length; first += count) {
+      const here = theta[first + i];
+      let total = 0;
+      for (let j = 0; j < i; j++) {
+        const part = scale * weights[row + j] * (here - theta[first + j]);
+        total += part;
+        sum[first + j] -= part;
+      }
+      sum[first + i] += total;
+    }
+  }
+  return sum;
+}
+
+/** k_ij (1/k_i + 1/k_j). */
+function shared(k, count) {
+  const crowd = new Float64Array(count).fill(1);
+  for (let i = 1, n = 0; i < count; i++) {
+    for (let j = 0; j < i; j++, n++) {
+      crowd[i] += k[n];
+      crowd[j] += k[n];
+    }
+  }
+  const weights = new Float64Array(k.length);
+  for (let i = 1, n = 0; i < count; i++) {
+    for (let j = 0; j < i; j++, n++) weights[n] = k[n] * (1 / crowd[i] + 1 / crowd[j]);
+  }
+  return weights;
 }
 
 /** How far the noise moves every particle in a unit of time; null without noise. */

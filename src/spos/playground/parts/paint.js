@@ -15,7 +15,7 @@ const ARROWS = [
 /** The colours of the theme, from the style sheet. */
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  const names = ["ink", "soft", "line", "panel", "shade", "own", "others", "push", "jump",
+  const names = ["ink", "soft", "line", "panel", "shade", "contour", "own", "others", "push", "jump",
     ...Object.keys(METHODS)];
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
@@ -42,7 +42,7 @@ function scaleOf([cx, cy, half], width) {
   };
 }
 
-/** The density as an image, drawn once for each target and theme. */
+/** The density as an image of one pixel a cell. */
 function densityImage(grid, colour) {
   const canvas = Object.assign(document.createElement("canvas"), { width: CELLS, height: CELLS });
   const context = canvas.getContext("2d");
@@ -53,15 +53,26 @@ function densityImage(grid, colour) {
     const place = 4 * (row * CELLS + (n % CELLS));
     // the root of the density, so that a wide and a narrow part can both be seen
     const shade = Math.exp(0.5 * (grid.logs[n] - grid.top));
-    image.data.set([r, g, b, Math.round(215 * shade)], place);
+    image.data.set([r, g, b, Math.round(235 * shade)], place);
   }
   context.putImageData(image, 0, 0);
   return canvas;
 }
 
-function paintDensity(context, image, width) {
+/** What lies behind the particles, as sharp as the screen; made once for a target, size and theme.
+    `grid` has its mass where contours are wanted. */
+function backdrop(grid, width, colours) {
+  const ratio = window.devicePixelRatio || 1;
+  const side = Math.max(1, Math.round(width * ratio));
+  const canvas = Object.assign(document.createElement("canvas"), { width: side, height: side });
+  const context = canvas.getContext("2d");
   context.imageSmoothingQuality = "high";
-  context.drawImage(image, 0, 0, width, width);
+  context.drawImage(densityImage(grid, colours.shade), 0, 0, side, side);
+  if (!grid.mass) return canvas;
+  context.strokeStyle = colours.contour;
+  context.lineWidth = ratio;
+  levelsOf(grid).forEach((level) => context.stroke(contour(grid, level, side)));
+  return canvas;
 }
 
 /** Fading lines behind the particles, one path for each age. */
@@ -82,22 +93,38 @@ function paintTrails(context, trail, pixel, colour) {
   context.globalAlpha = 1;
 }
 
+/** Discs, as copies of one image: a path of hundreds of circles is slow to fill. */
 function paintParticles(context, theta, pixel, radius, colour, rim) {
-  context.fillStyle = colour;
-  context.strokeStyle = rim;
-  context.lineWidth = 1;
-  context.beginPath();
+  const image = disc(radius, colour, rim);
+  const reach = image.width / image.ratio / 2;
   for (let n = 0; n < theta.length; n += 2) {
     const [x, y] = pixel(theta[n], theta[n + 1]);
-    context.moveTo(x + radius, y);
-    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.drawImage(image.canvas, x - reach, y - reach, 2 * reach, 2 * reach);
   }
-  context.fill();
-  context.stroke();
+}
+
+const discs = new Map();
+
+function disc(radius, colour, rim) {
+  const ratio = window.devicePixelRatio || 1;
+  const key = [radius, colour, rim, ratio].join();
+  if (!discs.has(key)) {
+    const width = Math.ceil(2 * (radius + 2) * ratio);
+    const canvas = Object.assign(document.createElement("canvas"), { width, height: width });
+    const context = canvas.getContext("2d");
+    context.fillStyle = colour;
+    context.strokeStyle = rim;
+    context.lineWidth = ratio;
+    context.arc(width / 2, width / 2, radius * ratio, 0, 2 * Math.PI);
+    context.fill();
+    context.stroke();
+    discs.set(key, { canvas, width, ratio });
+  }
+  return discs.get(key);
 }
 
 function particleRadius(width, count) {
-  const most = width < 250 ? 2.6 : 4.2;
+  const most = width < 250 ? 2.4 : 4.2;
   return Math.max(1.6, most * Math.min(1, (150 / count) ** 0.25));
 }
 
@@ -107,7 +134,7 @@ function paintSide(canvas, run, side, image, colours) {
   const { theta, trail, lost } = run.sides[side];
   const colour = colours[run.methods[side]];
   const scale = scaleOf(run.target.window, width);
-  paintDensity(context, image, width);
+  context.drawImage(image, 0, 0, width, width);
   paintTrails(context, trail, scale.pixel, colour);
   const radius = particleRadius(width, run.count);
   paintParticles(context, theta, scale.pixel, radius, colour, colours.panel);
@@ -125,7 +152,8 @@ function paintShares(context, run, side, scale, width, colours) {
   context.textBaseline = "middle";
   modes.forEach((mode, n) => {
     const [x, y] = scale.pixel(...mode.at);
-    const text = percent(run.seen.sides[side].shares[n]);
+    const truth = width < 330 ? "" : `, truth ${percent(mode.share)}`;
+    const text = `${percent(run.seen.sides[side].shares[n])}${truth}`;
     const up = y > 70 ? y - 1.25 * scale.unit : y + 1.25 * scale.unit;
     const wide = context.measureText(text).width + 12;
     const left = Math.max(wide / 2 + 2, Math.min(width - wide / 2 - 2, x));

@@ -1,75 +1,75 @@
-/* What every interaction begins with: distances, the bandwidth η² and the kernel matrix
+/* What every interaction begins with: distances, the bandwidth η² and the kernel
 
-       k_ij = exp(-|θ_i - θ_j|² / η²).
+       k_ij = exp(-|θ_i - θ_j|² / η²),
+
+   for the pairs i > j, in one array: (1, 0), (2, 0), (2, 1), (3, 0), … The diagonal is 1.
+   Particles come as columns here, one coordinate of all after the other, so that the inner loops run
+   over particles: they are the long ones in the plane, and what they read lies together.
 
    η² is a number, or med² / log M with `med` the median distance of two particles. The median is
    over all pairs up to 8192 of them, and over as many fixed pairs above, as in the library. */
 
 const MAX_PAIRS = 8192;
 
-/** The squared distances of `count` particles in `size` dimensions, their η² and their kernel. */
-function pairsOf(theta, count, size, bandwidth) {
-  const sq = new Float64Array(count * count);
-  for (let i = 1; i < count; i++) {
-    for (let j = 0; j < i; j++) {
-      let sum = 0;
-      for (let a = i * size, b = j * size, end = a + size; a < end; a++, b++) {
-        const gap = theta[a] - theta[b];
-        sum += gap * gap;
-      }
-      sq[i * count + j] = sum;
-      sq[j * count + i] = sum;
-    }
-  }
-  const eta2 = bandwidth === "median" ? medianRule(sq, theta, count, size) : bandwidth;
-  const k = new Float64Array(count * count);
+/** `count` rows as columns; with the two numbers exchanged, columns as rows. */
+function transposed(rows, count) {
+  const size = rows.length / count;
+  const columns = new Float64Array(rows.length);
   for (let i = 0; i < count; i++) {
-    k[i * count + i] = 1;
-    for (let j = 0; j < i; j++) {
-      k[i * count + j] = k[j * count + i] = Math.exp(-sq[i * count + j] / eta2);
+    for (let c = 0; c < size; c++) columns[c * count + i] = rows[i * size + c];
+  }
+  return columns;
+}
+
+/** The bandwidth and the kernel of `count` particles, given as columns. */
+function pairsOf(columns, count, bandwidth) {
+  const k = new Float64Array((count * (count - 1)) / 2);
+  for (let i = 1, row = 0; i < count; row += i++) {
+    for (let first = 0; first < columns.length; first += count) {
+      const here = columns[first + i];
+      for (let j = 0; j < i; j++) {
+        const gap = here - columns[first + j];
+        k[row + j] += gap * gap;
+      }
     }
   }
+  const eta2 = bandwidth === "median" ? medianRule(k, columns, count) : bandwidth;
+  for (let n = 0; n < k.length; n++) k[n] = Math.exp(-k[n] / eta2);
   return { eta2, k };
 }
 
-function medianRule(sq, theta, count, size) {
+/** η² from the squared distances of all pairs. */
+function medianRule(sq, columns, count) {
   if (count === 1) return 1;
-  const values = chosenPairs(count).map((place) => sq[place]);
+  const values = somePairs(sq, count);
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   // below this two particles are the same float, and have no scale
-  const least = Math.max((4 * Number.EPSILON) ** 2 * centreSquared(theta, count, size), 1e-307);
+  const least = Math.max((4 * Number.EPSILON) ** 2 * centreSquared(columns, count), 1e-307);
   const median = medianOf(values, Math.sqrt) ** 2;
   const scale = median > least ? median : mean > least ? mean : 1;
   return scale / Math.log(count);
 }
 
-let pairsKept = { count: 0, places: null };
+let chosen = { count: 0, pairs: null };
 
-/** The places in the matrix of distances that the median is taken of. */
-function chosenPairs(count) {
-  if (pairsKept.count === count) return pairsKept.places;
-  const all = (count * (count - 1)) / 2;
-  const places = new Float64Array(Math.min(all, MAX_PAIRS));
-  if (all <= MAX_PAIRS) {
-    let n = 0;
-    for (let i = 1; i < count; i++) for (let j = 0; j < i; j++) places[n++] = i * count + j;
-  } else {
+/** A copy of the distances that the median is taken of. */
+function somePairs(sq, count) {
+  if (sq.length <= MAX_PAIRS) return sq.slice();
+  if (chosen.count !== count) {
     const next = generator(0, STREAM.pairs, count);
-    for (let n = 0; n < MAX_PAIRS; n++) {
-      const i = Math.floor(next() * count);
-      const j = (i + 1 + Math.floor(next() * (count - 1))) % count;
-      places[n] = i * count + j;
-    }
+    const pairs = Int32Array.from({ length: MAX_PAIRS }, () => Math.floor(next() * sq.length));
+    chosen = { count, pairs };
   }
-  pairsKept = { count, places };
-  return places;
+  const some = new Float64Array(MAX_PAIRS);
+  for (let n = 0; n < MAX_PAIRS; n++) some[n] = sq[chosen.pairs[n]];
+  return some;
 }
 
-function centreSquared(theta, count, size) {
+function centreSquared(columns, count) {
   let total = 0;
-  for (let c = 0; c < size; c++) {
+  for (let first = 0; first < columns.length; first += count) {
     let sum = 0;
-    for (let i = 0; i < count; i++) sum += theta[i * size + c];
+    for (let i = 0; i < count; i++) sum += columns[first + i];
     total += (sum / count) ** 2;
   }
   return total;
@@ -97,9 +97,9 @@ function nthSmallest(values, n) {
       while (values[i] < pivot) i++;
       while (values[j] > pivot) j--;
       if (i <= j) {
-        [values[i], values[j]] = [values[j], values[i]];
-        i++;
-        j--;
+        const kept = values[i];
+        values[i++] = values[j];
+        values[j--] = kept;
       }
     }
     if (n <= j) high = j;

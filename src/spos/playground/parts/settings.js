@@ -19,7 +19,7 @@ const number = (initial, low, high) => ({
 });
 const whole = (...range) => {
   const field = number(...range);
-  return { ...field, read: (text) => Number.isInteger(Number(text)) ? field.read(text) : undefined };
+  return { ...field, whole: true, read: (text) => Number.isInteger(Number(text)) ? field.read(text) : undefined };
 };
 
 const FIELDS = {

@@ -39,7 +39,7 @@ const ANALYTIC = {
   },
   banana: {
     name: "banana",
-    window: [0, 1.6, 5],
+    window: [0, 1.3, 5],
     variance: (BANANA.width ** 2 + 1 + 2 * BANANA.width ** 4 * BANANA.bend ** 2) / 2,
     draw(normal) {
       const x = BANANA.width * normal();
