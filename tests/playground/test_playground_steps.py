@@ -17,7 +17,7 @@ import spos
 
 pytestmark = pytest.mark.usefixtures("hasty")
 TARGETS = ("gaussian", "banana", "ring", "funnel", "three", "U1", "U2", "U3", "U4", "drawn")
-STEPS = 12  # the tenth has births and deaths
+STEPS = 10  # the tenth has births and deaths
 STEP, BETA, BANDWIDTH = 0.1, 2.0, 0.7
 METHODS = {
     "spos": lambda p, kernel: spos.spos(p, STEP, BETA, kernel=kernel),
@@ -98,9 +98,8 @@ def test_a_method_takes_the_steps_of_the_library(
     np.testing.assert_allclose(left, ends, rtol=0, atol=1e-5)
     np.testing.assert_allclose(right, ends, rtol=0, atol=1e-5)
     assert np.abs(ends - theta).max() > 0.1
-    if method == "birth_death":  # something has happened beside the walk
-        alone = walk(METHODS["sgld"](log_densities[target], kernel), theta)
-        assert (np.abs(ends - alone).max(axis=1) > 1e-3).sum() >= 2
+    copies = len(ends) - len(np.unique(ends, axis=0))
+    assert (copies > 0) == (method == "birth_death")
 
 
 @pytest.mark.parametrize("method", ["svgd", "spos"])
@@ -118,7 +117,7 @@ def test_the_second_view_takes_the_steps_of_the_library(method, still):
 def test_a_target_has_the_density_and_the_score_of_its_formula(target, still, log_densities):
     points = 5.2 * np.random.default_rng(2).uniform(-1, 1, (60, 2))  # the walls are at 4 and 4.8
     still.evaluate("(target) => spos.set({ target })", target)
-    value_and_score = jax.vmap(jax.value_and_grad(log_densities[target]))
+    value_and_score = jax.jit(jax.vmap(jax.value_and_grad(log_densities[target])))
     values, scores = value_and_score(jnp.asarray(points))
     ours = np.asarray(still.evaluate("(points) => spos.logDensity(points)", points.tolist()))
     offset = ours - np.asarray(values)  # a constant

@@ -23,7 +23,7 @@ function reset() {
 
 function anotherSeed() {
   settings.seed = (settings.seed % 9999) + 1;
-  run.begin();
+  run.reset();
   if (settings.view === "dimension") startCollapse(true);
   refresh();
 }
@@ -115,9 +115,11 @@ function open(hash) {
   applyTheme();
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   play(at === undefined && !still);
-  if (clouds) {
-    run.setClouds(clouds, at ?? 0);
+  if (clouds && at > 0) {
+    run.setClouds(clouds, at);
     run.touched = true;
+  } else if (clouds) {
+    run.startFrom(clouds[0]);
   } else {
     page.replayTo = Math.min(at ?? 0, LONGEST_REPLAY);
   }

@@ -18,13 +18,13 @@ window.spos = {
     }
   },
   settings: () => ({ ...settings }),
+  window: () => run.target.window,
 
   /** Both clouds at these places, before the first step. */
   setParticles(list) {
     play(false);
     settings.count = list.length;
-    run.setClouds([flatten(list), flatten(list)], 0);
-    run.touched = true;
+    run.startFrom(flatten(list));
     refresh();
   },
   particles: () => run.sides.map((side) => rows(side.theta)),

@@ -49,17 +49,23 @@ class Run {
     this.changeTarget();
   }
 
+  /** To the start that seed and settings give. */
   reset() {
-    this.placed = []; // by hand, before the first step
+    this.start = this.seededStart();
+    this.edited = false; // by hand, before the first step
     this.begin();
   }
 
-  /** From the start, with what was placed by hand before the first step. */
+  /** To a start of one's own. */
+  startFrom(theta) {
+    this.start = theta;
+    this.edited = true;
+    this.begin();
+  }
+
   begin() {
-    const theta = this.startCloud();
-    this.placed.forEach(({ index, at }) => theta.set(at, 2 * index));
-    this.touched = this.placed.length > 0;
-    this.setClouds([theta, Float64Array.from(theta)], 0);
+    this.touched = this.edited;
+    this.setClouds([this.start, Float64Array.from(this.start)], 0);
   }
 
   setClouds(clouds, number) {
@@ -77,7 +83,7 @@ class Run {
     return [this.settings.left, this.settings.right];
   }
 
-  startCloud() {
+  seededStart() {
     const { seed, start, count } = this.settings;
     const [cx, cy, half] = this.target.window;
     const theta = new Float64Array(2 * count);
@@ -101,17 +107,14 @@ class Run {
 
   /** As many particles as the settings say: the first ones, or more from the start. */
   changeCount() {
-    if (this.number === 0) {
-      this.placed = this.placed.filter(({ index }) => index < this.settings.count);
-      this.begin();
-      return;
-    }
-    const fresh = this.startCloud();
-    this.setClouds(this.sides.map(({ theta }) => {
+    const fresh = this.seededStart();
+    const resized = (theta) => {
       const cloud = Float64Array.from(fresh);
       cloud.set(theta.subarray(0, fresh.length));
       return cloud;
-    }), this.number);
+    };
+    this.start = resized(this.start);
+    this.setClouds(this.sides.map(({ theta }) => resized(theta)), this.number);
     this.changed();
   }
 
@@ -127,13 +130,12 @@ class Run {
   /** Particle `index` of both clouds to one place. */
   move(index, x, y) {
     for (const side of this.sides) {
-      side.theta = Float64Array.from(side.theta);
-      side.theta.set([x, y], 2 * index);
+      side.theta = withPlace(side.theta, index, x, y);
       side.trail = side.trail.map((past) => withPlace(past, index, x, y));
     }
     if (this.number === 0) {
-      this.placed = this.placed.filter((one) => one.index !== index);
-      this.placed.push({ index, at: [x, y] });
+      this.start = Float64Array.from(this.sides[0].theta);
+      this.edited = true;
     }
     this.touched = true;
     this.changed();
