@@ -5,7 +5,7 @@
    known) is SVGD's last value and SPOS's average over the second half of its steps. */
 
 const CLOUD = 50;
-const SETTLED = 700; // steps after which a dimension is done
+const SETTLED = 400; // steps after which a dimension is done
 // of the curve, in an order in which it soon has its shape
 const TRACK = [2, 20, 5, 50, 10, 100, 200, 3, 32, 70, 140];
 const COLLAPSE = { svgd: { step: 1 }, spos: { step: 0.03 } };

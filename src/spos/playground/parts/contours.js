@@ -4,6 +4,7 @@
    lie on both sides of the level, where the log-density, taken as linear along a side, has it. */
 
 const HELD = [0.5, 0.95];
+const BELOW = 0.02; // a line drawn right on a ridge of constant height would fall to pieces
 
 /** The log-densities at the edges of those regions. */
 function levelsOf({ logs, mass }) {
@@ -12,7 +13,7 @@ function levelsOf({ logs, mass }) {
   let held = 0;
   for (const n of order) {
     held += mass[n];
-    if (held >= HELD[levels.length]) levels.push(logs[n]);
+    if (held >= HELD[levels.length]) levels.push(logs[n] - BELOW);
   }
   return levels;
 }

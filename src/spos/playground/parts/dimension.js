@@ -92,7 +92,7 @@ function tickDimension() {
   const { now } = dimension;
   do {
     if (!now.done) now.step();
-    else if (dimension.sweep) sweepStep();
+    if (dimension.sweep) sweepStep();
   } while ((!now.done || dimension.sweep) && performance.now() < until);
   if (now.done) dimension.known.set(now.dimension, now.variances);
   if (!page.dirty && now.done && !dimension.sweep) return;

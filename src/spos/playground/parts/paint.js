@@ -143,29 +143,36 @@ function paintSide(canvas, run, side, image, colours) {
   else paintNotice(context, "The step is too large: the cloud has flown apart.", width, colours);
 }
 
-/** The share of each mode, beside it, if there are several. */
+/** The share of each mode, above it, if there are several. */
 function paintShares(context, run, side, scale, width, colours) {
   const { modes } = run.truth.grid;
   if (modes.length < 2 || width < 220) return;
   context.font = "600 12px system-ui, sans-serif";
   context.textAlign = "center";
   context.textBaseline = "middle";
-  modes.forEach((mode, n) => {
-    const [x, y] = scale.pixel(...mode.at);
-    const truth = width < 330 ? "" : `, truth ${percent(mode.share)}`;
-    const text = `${percent(run.seen.sides[side].shares[n])}${truth}`;
-    const up = y > 70 ? y - 1.25 * scale.unit : y + 1.25 * scale.unit;
+  const shares = run.seen.sides[side].shares.map(percent);
+  const tags = (texts) => texts.map((text, n) => {
+    const [x, y] = scale.pixel(...modes[n].at);
     const wide = context.measureText(text).width + 12;
-    const left = Math.max(wide / 2 + 2, Math.min(width - wide / 2 - 2, x));
+    return {
+      text, wide,
+      x: Math.max(wide / 2 + 2, Math.min(width - wide / 2 - 2, x)),
+      y: y > 70 ? y - 1.25 * scale.unit : y + 1.25 * scale.unit,
+    };
+  });
+  const long = tags(modes.map((mode, n) => `${shares[n]}, truth ${percent(mode.share)}`));
+  const crowded = long.some((a, n) => long.slice(0, n).some((b) =>
+    Math.abs(a.x - b.x) < (a.wide + b.wide) / 2 && Math.abs(a.y - b.y) < 20));
+  for (const { text, wide, x, y } of crowded ? tags(shares) : long) {
     context.fillStyle = colours.panel;
     context.globalAlpha = 0.85;
     context.beginPath();
-    context.roundRect(left - wide / 2, up - 10, wide, 20, 10);
+    context.roundRect(x - wide / 2, y - 10, wide, 20, 10);
     context.fill();
     context.globalAlpha = 1;
     context.fillStyle = colours.ink;
-    context.fillText(text, left, up);
-  });
+    context.fillText(text, x, y);
+  }
 }
 
 function paintForces(context, run, side, { pixel, unit }, radius, colours) {
