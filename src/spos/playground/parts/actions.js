@@ -33,6 +33,8 @@ const CHANGES = {
   target: () => { run.changeTarget(); page.backdrop = null; },
   start: () => run.reset(),
   speed: () => {},
+  theme: () => applyTheme(),
+  view: () => { if (settings.view === "dimension" && outdated()) startCollapse(true); },
   dimension: () => startCollapse(false),
   beta: () => { run.changed(); if (settings.view === "dimension") startCollapse(true); },
 };
@@ -40,6 +42,10 @@ const CHANGES = {
 function changed(name) {
   (CHANGES[name] || (() => run.changed()))();
   refresh();
+}
+
+function penIsOut() {
+  return settings.target === "drawn" && $("#pen").checked;
 }
 
 /** The controls as the settings have them. */
@@ -50,8 +56,8 @@ function refresh() {
     $$("#plane .head select")[side].value = method;
     $$("#plane .about")[side].textContent = METHODS[method].about;
     $$("#plane .panel")[side].style.setProperty("--side", `var(--${method})`);
-    canvases[side].setAttribute("aria-label", `${METHODS[method].name}: a cloud of particles. Arrow `
-      + "keys move the chosen one, brackets choose another, Enter adds one.");
+    canvases[side].setAttribute("aria-label", `${METHODS[method].name}: a cloud of particles. `
+      + "Arrow keys move the chosen one, brackets choose another, Enter adds one.");
   }
   $("#target").value = settings.target;
   $("#start").value = settings.start;
@@ -59,12 +65,12 @@ function refresh() {
   const fixed = run.methods.some((method) => bandwidthFor(method, settings) !== "median");
   $("fieldset").classList.toggle("idle", !fixed);
   $(".seed output").textContent = settings.seed;
-  const drawn = settings.target === "drawn";
-  $("#drawing").hidden = !drawn;
-  canvases.forEach((canvas) => canvas.classList.toggle("drawing", drawn && $("#pen").checked));
-  $("#hint").textContent = drawn && $("#pen").checked
-    ? "Draw on a cloud: the ink is the density. Without the pen you place and drag particles. The arrows are the forces on the chosen one:"
-    : "Click or tap to add a particle, drag one to move it. The arrows are the forces on the chosen one:";
+  $("#drawing").hidden = settings.target !== "drawn";
+  canvases.forEach((canvas) => canvas.classList.toggle("drawing", penIsOut()));
+  $("#hint").textContent = (penIsOut()
+    ? "Draw on a cloud: the ink is the density. Without the pen you place and drag particles."
+    : "Click or tap to add a particle, drag one to move it.")
+    + " The arrows are the forces on the chosen one:";
   for (const button of $$("nav [data-view]")) {
     button.setAttribute("aria-pressed", String(button.dataset.view === settings.view));
   }
@@ -75,12 +81,6 @@ function refresh() {
     panel.style.setProperty("--side", `var(--${["svgd", "spos"][n]})`));
   page.dirty = true;
   page.stored = 0;
-}
-
-function showView(view) {
-  settings.view = view;
-  if (view === "dimension" && !dimension.now) startCollapse(false);
-  refresh();
 }
 
 function applyTheme() {

@@ -44,8 +44,10 @@ window.spos = {
   /** The forces on every particle of a side, and its noise in a unit of time. */
   forces(side) {
     const { own, others, push, jump, pairs } = run.prepared(side);
-    const eta2 = pairs ? pairs.eta2 : null;
-    return { own: rows(own), others: rows(others), push: rows(push), jump: jump && rows(jump), eta2 };
+    return {
+      own: rows(own), others: rows(others), push: rows(push),
+      jump: jump && rows(jump), eta2: pairs ? pairs.eta2 : null,
+    };
   },
   logDensity: (list) => [...run.target.logDensities(flatten(list))],
   score: (list) => rows(run.target.scores(flatten(list))),

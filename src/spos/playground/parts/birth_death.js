@@ -1,8 +1,8 @@
 /* Births and deaths in the plane, as in `spos.birth_death` with its defaults.
 
    With μ a kernel density of the particles, Λ_i = log μ(θ_i) - log p(θ_i) less its mean: a particle
-   with Λ > 0 dies at the rate Λ and a copy of another takes its place, one with Λ < 0 doubles at the
-   rate -Λ in place of another.
+   with Λ > 0 dies at the rate Λ and a copy of another takes its place, one with Λ < 0 doubles at
+   the rate -Λ in place of another.
 
        log μ(θ_i) = log Σ_j exp(-|z_i - z_j|² / 2w),   |z|² = θᵀ S θ,   S = (1/M) Σ_m s_m s_mᵀ,
 
@@ -45,7 +45,8 @@ function crowding(theta, scores) {
   const width = Math.max(medianOf(widths), 1e-30);
   const density = new Float64Array(count);
   for (let i = 0; i < count; i++) {
-    for (let n = i * count; n < (i + 1) * count; n++) density[i] += Math.exp((-0.5 * sq[n]) / width);
+    const end = (i + 1) * count;
+    for (let n = i * count; n < end; n++) density[i] += Math.exp((-0.5 * sq[n]) / width);
   }
   return density.map(Math.log);
 }

@@ -8,9 +8,9 @@ function paintCurves(canvas, curves, key, truth, sideColours, colours) {
   const { context, width, height } = fitted(canvas);
   const values = curves.flatMap((seen) => seen.sides.map((side) => side[key]));
   const top = 1.12 * Math.max(...values.filter(Number.isFinite), truth, 1e-9);
-  const last = Math.max(curves[curves.length - 1].number, curves[0].number + 1);
-  const span = last - curves[0].number;
-  const x = (step) => PAD.left + ((width - PAD.left - PAD.right) * (step - curves[0].number)) / span;
+  const first = curves[0].number;
+  const span = Math.max(curves[curves.length - 1].number - first, 1);
+  const x = (step) => PAD.left + ((width - PAD.left - PAD.right) * (step - first)) / span;
   const y = (value) => height - PAD.bottom - ((height - PAD.top - PAD.bottom) * value) / top;
   context.strokeStyle = colours.line;
   context.lineWidth = 1;

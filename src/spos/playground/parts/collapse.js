@@ -27,7 +27,8 @@ class Collapse {
     const noise = normals(CLOUD * this.dimension, this.seed, STREAM.noise, this.number);
     for (const [method, { step }] of Object.entries(COLLAPSE)) {
       const settings = { beta: this.beta, step, rule: "median" };
-      this.clouds[method] = normalStep(method, this.clouds[method], this.dimension, settings, noise);
+      const theta = this.clouds[method];
+      this.clouds[method] = normalStep(method, theta, this.dimension, settings, noise);
     }
     this.number += 1;
     if (this.number <= SETTLED / 2) return;

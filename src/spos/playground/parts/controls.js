@@ -15,9 +15,8 @@ const SCALES = {
   linear: { value: (_, place) => place, place: (_, value) => value },
 };
 
-const SHOWN = {
-  speed: (power) => `${60 * 2 ** power} steps a second`,
-};
+const stepsASecond = (speed) => 60 * 2 ** speed;
+const SHOWN = { speed: (speed) => `${stepsASecond(speed)} steps a second` };
 
 /** All sliders, by the field in their name; `changed(name)` is called when one is moved. */
 function bindSliders(settings, changed) {
@@ -25,8 +24,8 @@ function bindSliders(settings, changed) {
     const name = input.dataset.field || input.id;
     const field = FIELDS[name];
     const scale = SCALES[input.dataset.scale || "linear"];
-    const log = scale === SCALES.log;
-    Object.assign(input, { min: log ? 0 : field.low, max: log ? SLIDER_ENDS : field.high, step: 1 });
+    const [min, max] = scale === SCALES.log ? [0, SLIDER_ENDS] : [field.low, field.high];
+    Object.assign(input, { min, max, step: 1 });
     input.addEventListener("input", () => {
       const value = scale.value(field, Number(input.value));
       settings[name] = field.whole ? Math.round(value) : value;
@@ -71,6 +70,6 @@ function describe(run) {
 function describeCollapse(collapse) {
   const { svgd, spos } = collapse.variances;
   const moving = collapse.done ? "" : ` after ${collapse.number} of ${SETTLED} steps`;
-  return `In ${collapse.dimension} dimensions${moving}, SVGD keeps ${percent(svgd)} of the variance; `
-    + `SPOS (β = ${collapse.beta}) keeps ${percent(spos)}.`;
+  return `In ${collapse.dimension} dimensions${moving}, SVGD keeps ${percent(svgd)} of the `
+    + `variance; SPOS (β = ${collapse.beta}) keeps ${percent(spos)}.`;
 }

@@ -125,9 +125,15 @@ function nextInSweep() {
   dimension.sweep = left.length ? new Collapse(left[0], settings.beta, settings.seed) : null;
 }
 
+/** Whether what is shown belongs to other settings. */
+function outdated() {
+  const { now } = dimension;
+  return !now || now.beta !== settings.beta || now.seed !== settings.seed;
+}
+
 function startCollapse(forget) {
   if (forget) dimension.known.clear();
   dimension.now = new Collapse(settings.dimension, settings.beta, settings.seed);
-  nextInSweep();
+  if (forget || !dimension.sweep) nextInSweep();
   page.dirty = true;
 }

@@ -1,5 +1,5 @@
-/* A target drawn by hand. The drawing is a list of points q; the density is theirs, smoothed, with a
-   skirt that leads back to the ink and a faint floor:
+/* A target drawn by hand. The drawing is a list of points q; the density is theirs, smoothed, with
+   a skirt that leads back to the ink and a faint floor:
 
        ρ(z) = Σ_q [ exp(-|z - q|²/2(.3)²) + .001 exp(-|z - q|²/2(1.5)²) ] + 1e-6 exp(-|z|²/2(4)²).
 
@@ -78,9 +78,10 @@ function spline(z) {
   const cell = Math.floor(place);
   const t = place - cell;
   const r = 1 - t;
+  const inner = (s) => (3 * s ** 3 - 6 * s * s + 4) / 6;
   return {
     first: cell - 1,
-    weights: [r ** 3 / 6, (3 * t ** 3 - 6 * t * t + 4) / 6, (3 * r ** 3 - 6 * r * r + 4) / 6, t ** 3 / 6],
+    weights: [r ** 3 / 6, inner(t), inner(r), t ** 3 / 6],
     slopes: [(-r * r) / 2, (3 * t * t) / 2 - 2 * t, 2 * r - (3 * r * r) / 2, (t * t) / 2],
   };
 }

@@ -2,8 +2,8 @@
 
    Modes: cells are visited from the highest density down. A cell without a visited neighbour is a
    new peak, any other joins its highest neighbour. Where two peaks meet, the lower one is a mode of
-   its own only if the density falls by a factor e (`DEPTH`) on the way to it and 1 % of the mass has
-   come together around it; else the two are one. */
+   its own only if the density falls by a factor e (`DEPTH`) on the way to it and 1 % of the mass
+   has come together around it; else the two are one. */
 
 const CELLS = 144;
 const DEPTH = 1;

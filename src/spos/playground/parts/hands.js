@@ -1,5 +1,5 @@
-/* Mouse, finger and keys. A press on a particle takes it, a press elsewhere places one (or draws, with
-   the pen). The run waits while a particle is held. On a phone a finger that hits no particle
+/* Mouse, finger and keys. A press on a particle takes it, a press elsewhere places one (or draws,
+   with the pen). The run waits while a particle is held. On a phone a finger that hits no particle
    scrolls the page, as everywhere. */
 
 const GRASP = { mouse: 10, touch: 16 }; // pixels around a particle that count as it
@@ -13,18 +13,17 @@ function bindPointers() {
       return scale.plane(event.clientX - box.left - canvas.clientLeft,
         event.clientY - box.top - canvas.clientTop);
     };
-    const pen = () => settings.target === "drawn" && $("#pen").checked;
 
     canvas.addEventListener("touchstart", (event) => {
-      const touch = event.touches[0];
-      if (pen() || nearest(side, where(touch), reach("touch", canvas)) !== null) event.preventDefault();
+      const hit = nearest(side, where(event.touches[0]), reach("touch", canvas));
+      if (penIsOut() || hit !== null) event.preventDefault();
     }, { passive: false });
 
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       const at = where(event);
-      const index = pen() ? null : nearest(side, at, reach(event.pointerType, canvas));
-      const kind = pen() ? "pen" : index === null ? "place" : "drag";
+      const index = penIsOut() ? null : nearest(side, at, reach(event.pointerType, canvas));
+      const kind = penIsOut() ? "pen" : index === null ? "place" : "drag";
       held = { kind, from: at, start: [event.clientX, event.clientY], resume: page.playing };
       if (kind === "drag") {
         run.chosen = index;

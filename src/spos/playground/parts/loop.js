@@ -18,6 +18,7 @@ const page = {
   colours: null,
   rough: null, // the log-density of a drawing while it is drawn
   backdrop: null,
+  last: 0, // the time of the last frame
   frame: 0,
   spoken: 0,
   stored: 0,
@@ -26,15 +27,18 @@ const dimension = { now: null, sweep: null, known: new Map() };
 
 function tick(time) {
   requestAnimationFrame(tick);
+  const seconds = Math.min(time - page.last, 100) / 1000; // a tab that slept does not catch up
+  page.last = time;
   if (settings.view === "dimension") tickDimension();
-  else tickPlane();
+  else tickPlane(seconds);
   if (time - page.stored > ADDRESS_EVERY) remember(time);
 }
 
-function tickPlane() {
+function tickPlane(seconds) {
   const replaying = run.number < page.replayTo;
   if (page.playing || replaying) {
-    page.due = replaying ? page.replayTo - run.number : page.due + 2 ** settings.speed;
+    page.due += seconds * stepsASecond(settings.speed);
+    if (replaying) page.due = page.replayTo - run.number;
     const until = performance.now() + BUDGET;
     while (page.due >= 1) {
       run.step();
@@ -80,7 +84,8 @@ function paintCard(card, sideColours) {
     return;
   }
   if (key === "shares") {
-    card.querySelector(".values").innerHTML = legendText(sideColours, ["", ""], "dotted: truth");
+    card.querySelector(".values").innerHTML = legendText(
+      sideColours, run.methods.map((method) => METHODS[method].name), "dotted: truth");
     paintBars(canvas, seen, sideColours, page.colours);
     return;
   }
@@ -94,7 +99,7 @@ function paintCard(card, sideColours) {
 
 function legendText(sideColours, values, last) {
   const parts = values.map((value, n) =>
-    `<span><i style="background:${sideColours[n]}"></i><b>${value || METHODS[run.methods[n]].name}</b></span>`);
+    `<span><i style="background:${sideColours[n]}"></i><b>${value}</b></span>`);
   return [...parts, `<span>${last}</span>`].join("");
 }
 

@@ -1,12 +1,12 @@
 /* How a cloud compares with its target.
 
-     EPD        sqrt(Σ_ij |θ_i - θ_j|²), the expected particle distance of the SPOS paper. M
-                independent draws have sqrt(2 M (M - 1) d v) on average of the square, v the variance.
+     EPD        sqrt(Σ_ij |θ_i - θ_j|²), the expected particle distance of the SPOS paper. For M
+                independent draws the mean of its square is 4 M (M - 1) v, v the variance.
      variance   of a coordinate, the mean of both (with M - 1).
      share      of the particles in each mode.
      distance   sliced Wasserstein distance to exact draws: the mean over 24 directions u of
-                ∫ |F_a - F_b|, F the share of a projected sample at or below x. Finite samples of one
-                law are never at distance 0: `floor` is what M exact draws give. */
+                ∫ |F_a - F_b|, F the share of a projected sample at or below x. Finite samples of
+                one law are never at distance 0: `floor` is what M exact draws give. */
 
 const DIRECTIONS = 24;
 const DRAWS = 2000;

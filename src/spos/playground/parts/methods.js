@@ -1,19 +1,20 @@
 /* The methods: what moves particle θ_i with the score s_i (the gradient of the log-density).
 
    A step is θ_i += h (own_i + others_i + push_i) + kick_i, with k_ij the kernel, c = 2/η²,
-   g_ij = k_ij c (θ_i - θ_j) the push that j gives to i, k_i = Σ_j k_ij, ξ standard normals:
+   g_ij = k_ij c (θ_i - θ_j) the push that j gives to i, k_i = Σ_j k_ij, K = L Lᵀ the matrix of the
+   k_ij, and ξ standard normals:
 
-                  own            others                   push                          kick
-     SPOS         s_i/β + s_i/M  (1/M) Σ_{j≠i} k_ij s_j   (1/M) Σ_j g_ij                √(2h/β) ξ_i
-     SVGD         s_i/M          (1/M) Σ_{j≠i} k_ij s_j   (1/M) Σ_j g_ij                none
-     SGLD         s_i/β                                                                 √(2h/β) ξ_i
-     blob         s_i                                     Σ_j g_ij (1/k_i + 1/k_j)      none
-     GFSF         s_i                                     (K + .01 I)⁻¹ Σ_j g_ij        none
-     noisy SVGD   s_i/M          (1/M) Σ_{j≠i} k_ij s_j   (1/M) Σ_j g_ij                √(2h/M) (L ξ)_i, K = L Lᵀ
-     birth-death  SGLD, and after every tenth step births and deaths (`birth_death.js`)
+                own            others                   push                        kick
+   SPOS         s_i/β + s_i/M  (1/M) Σ_{j≠i} k_ij s_j   (1/M) Σ_j g_ij              √(2h/β) ξ_i
+   SVGD         s_i/M          (1/M) Σ_{j≠i} k_ij s_j   (1/M) Σ_j g_ij              none
+   SGLD         s_i/β                                                               √(2h/β) ξ_i
+   blob         s_i                                     Σ_j g_ij (1/k_i + 1/k_j)    none
+   GFSF         s_i                                     (K + .01 I)⁻¹ Σ_j g_ij      none
+   noisy SVGD   s_i/M          (1/M) Σ_{j≠i} k_ij s_j   (1/M) Σ_j g_ij              √(2h/M) (L ξ)_i
+   birth-death  SGLD, and after every tenth step births and deaths (`birth_death.js`)
 
-   These are the formulas of `spos.spos`, `spos.svgd`, …: the kernel's own term k_ii s_i = s_i of the
-   Stein direction is counted as a particle's own. A test compares the two, number by number. */
+   These are the formulas of `spos.spos`, `spos.svgd`, …: the term k_ii s_i = s_i of the Stein
+   direction is counted as a particle's own. A test compares the two, number by number. */
 
 const RIDGE = 0.01;
 

@@ -15,9 +15,10 @@ const ARROWS = [
 /** The colours of the theme, from the style sheet. */
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  const names = ["ink", "soft", "line", "panel", "shade", "contour", "own", "others", "push", "jump",
-    ...Object.keys(METHODS)];
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  const names = ["ink", "soft", "line", "panel", "shade", "contour",
+    ...ARROWS.map(({ key }) => key), ...Object.keys(METHODS)];
+  const value = (name) => style.getPropertyValue(`--${name}`).trim();
+  return Object.fromEntries(names.map((name) => [name, value(name)]));
 }
 
 /** The canvas' context in CSS pixels, after fitting it to its place on the page. */

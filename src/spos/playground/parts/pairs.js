@@ -3,8 +3,8 @@
        k_ij = exp(-|θ_i - θ_j|² / η²),
 
    for the pairs i > j, in one array: (1, 0), (2, 0), (2, 1), (3, 0), … The diagonal is 1.
-   Particles come as columns here, one coordinate of all after the other, so that the inner loops run
-   over particles: they are the long ones in the plane, and what they read lies together.
+   Particles come as columns here, one coordinate of all after the other, so that the inner loops
+   run over particles: they are the long ones in the plane, and what they read lies together.
 
    η² is a number, or med² / log M with `med` the median distance of two particles. The median is
    over all pairs up to 8192 of them, and over as many fixed pairs above, as in the library. */

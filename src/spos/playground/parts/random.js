@@ -1,5 +1,5 @@
-/* Random numbers as a function of (seed, stream, number), so that a run can be repeated, two methods
-   can share their noise, and the noise of the next step can be looked at before it is used.
+/* Random numbers as a function of (seed, stream, number), so that a run can be repeated, two
+   methods can share their noise, and the noise of the next step can be looked at before it is used.
 
    The words are hashed into the state of a small generator (sfc32, of C. Doty-Humphrey); Box and
    Muller make normals of its uniforms. */

@@ -1,7 +1,7 @@
 /* Two clouds that start alike and share their noise, moved by two methods.
 
-   Particle i of one cloud and particle i of the other begin at the same place; placing or dragging a
-   particle does it in both. The noise of a step is a function of the seed and the step's number. */
+   Particle i of one cloud and particle i of the other begin at the same place; placing or dragging
+   a particle does it in both. The noise of a step is a function of the seed and its number. */
 
 const TRAIL = 8; // places a particle leaves behind
 const HISTORY = 320; // points of a curve; beyond, every other one is dropped
@@ -44,11 +44,6 @@ class Run {
     this.restartCurves();
   }
 
-  clearDrawing() {
-    this.ink = [];
-    this.changeTarget();
-  }
-
   /** To the start that seed and settings give. */
   reset() {
     this.start = this.seededStart();
@@ -89,7 +84,8 @@ class Run {
     const theta = new Float64Array(2 * count);
     if (start === "spread") {
       const u = uniforms(2 * count, seed, STREAM.start);
-      for (let n = 0; n < theta.length; n++) theta[n] = (n % 2 ? cy : cx) + 1.7 * half * (u[n] - 0.5);
+      const wide = 1.7 * half;
+      for (let n = 0; n < theta.length; n++) theta[n] = (n % 2 ? cy : cx) + wide * (u[n] - 0.5);
     } else {
       const z = normals(2 * count, seed, STREAM.start);
       const [x, y] = [cx - 0.45 * half, cy - 0.25 * half];
@@ -102,7 +98,6 @@ class Run {
   changed() {
     this.sides.forEach((side) => { side.prepared = null; side.lost = false; });
     if (this.number > 0) this.touched = true;
-    this.floor = undefined;
   }
 
   /** As many particles as the settings say: the first ones, or more from the start. */

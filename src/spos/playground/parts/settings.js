@@ -9,7 +9,10 @@ const MOST_PARTICLES = 1000;
 const LONGEST_REPLAY = 3000; // steps
 const CLOUD_REACH = 32; // particles in an address are 16-bit numbers between ± this
 
-const oneOf = (...values) => ({ initial: values[0], read: (text) => values.find((v) => v === text) });
+const oneOf = (...values) => ({
+  initial: values[0],
+  read: (text) => values.find((value) => value === text),
+});
 const number = (initial, low, high) => ({
   initial, low, high,
   read: (text) => {
@@ -19,7 +22,8 @@ const number = (initial, low, high) => ({
 });
 const whole = (...range) => {
   const field = number(...range);
-  return { ...field, whole: true, read: (text) => Number.isInteger(Number(text)) ? field.read(text) : undefined };
+  const read = (text) => (Number.isInteger(Number(text)) ? field.read(text) : undefined);
+  return { ...field, read, whole: true };
 };
 
 const FIELDS = {
@@ -32,7 +36,7 @@ const FIELDS = {
   count: whole(100, 1, MOST_PARTICLES),
   rule: oneOf("median", "fixed"),
   bandwidth: number(1, 0.01, 10),
-  speed: whole(0, -4, 4), // steps in a frame, as a power of two
+  speed: whole(0, -4, 4), // a power of two
   start: oneOf("clump", "spread"),
   seed: whole(1, 0, 2 ** 31 - 1),
   dimension: whole(2, 2, 200),

@@ -1,6 +1,6 @@
 /* The targets in the plane: `evaluate(x, y, gradient)` gives the log-density up to a constant and
    fills in its gradient. Where draws and variances have formulas they are given as `draw(normal,
-   uniform)` and `variance` (the mean over both coordinates); elsewhere a grid finds them (`grid.js`).
+   uniform)` and `variance` (the mean over both coordinates); elsewhere `grid.js` finds them.
 
      Gaussian     covariance ((2, 1.2), (1.2, 1))
      banana       θ1 = 1.5 z1, θ2 = z2 + ½ (θ1² - 1.5²), as `spos.targets.analytic.banana(1.5, 0.5)`

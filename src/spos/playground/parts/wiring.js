@@ -28,15 +28,20 @@ $("#reset").addEventListener("click", reset);
 $("#seed").addEventListener("click", anotherSeed);
 $("#share").addEventListener("click", share);
 $("#pen").addEventListener("change", refresh);
-$("#clear").addEventListener("click", () => { run.clearDrawing(); page.backdrop = null; refresh(); });
+$("#clear").addEventListener("click", () => {
+  run.ink = [];
+  changed("target");
+});
 $(".controls").addEventListener("submit", (event) => event.preventDefault());
 for (const button of $$("nav [data-view]")) {
-  button.addEventListener("click", () => showView(button.dataset.view));
+  button.addEventListener("click", () => {
+    settings.view = button.dataset.view;
+    changed("view");
+  });
 }
 $("#theme").addEventListener("click", () => {
   settings.theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  applyTheme();
-  refresh();
+  changed("theme");
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
 $(".legend").innerHTML = ARROWS.map(({ key, name }) =>
