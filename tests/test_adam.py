@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from spos.dynamics.step import standard_normal
 
 import spos
+from spos.dynamics.moves import standard_normal
 
 CURVATURE = 25.0  # of the Gaussian: its variance is 0.04
 STEP, MOMENTUM = 2e-3, 0.9

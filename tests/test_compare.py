@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.diagnostics.compare import EXACT
+from spos.diagnostics.compare import EXACT, RECORDS
 from spos.diagnostics.errors import as_truth
 from spos.targets.target import as_target
 
@@ -66,9 +66,9 @@ def test_a_sampler_that_diverges_is_a_row_that_says_when(compared):
     with pytest.raises(spos.NonFiniteError) as raised:
         # θ1 grows by |1 - 30| in a step: float32 ends at 29^k = 3e38, k = 26
         spos.sample(spos.sgld(log_prob, 30.0), start(jax.random.key(0)), 100, progress=False)
-    assert abs(int(raised.value.state.step) - row.diverged.min()) <= 1
+    assert 0 <= row.diverged.min() - int(raised.value.state.step) <= 200 // RECORDS + 1
     [line] = [line for line in compared.table().splitlines() if "wild" in line]
-    assert f"diverged at step {row.diverged.min()} (3 of 3 seeds)" in line
+    assert f"diverged by step {row.diverged.min()} (3 of 3 seeds)" in line
     assert "nan" not in line
 
 
@@ -85,7 +85,7 @@ def test_the_table_has_a_line_for_each_sampler_and_a_column_for_each_measure(com
 def test_the_figure_has_a_panel_for_each_sampler_within_the_sound_errors(compared):
     figure = compared.plot("mean")
     titles = [axes.get_title("left") for axes in figure.axes]
-    assert titles == ["sgld", f"wild, diverged at step {compared.rows['wild'].diverged.min()}"]
+    assert titles == ["sgld", f"wild, diverged by step {compared.rows['wild'].diverged.min()}"]
     assert figure.axes[0].get_ylim()[1] < 10
     with pytest.raises(ValueError, match="measure must be one of mean, covariance"):
         compared.plot("beauty")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import spos
-from spos.dynamics.ensemble import flat, frame, like, root, shrinkage
+from spos.cloud import flatten, unflatten
+from spos.dynamics.ensemble import frame, root, shrinkage
 from standard_errors import disagreement
 
 M, D = 20, 5
@@ -123,6 +124,6 @@ def test_a_flat_cloud_still_explores_every_direction():
 
 def test_flat_is_undone():
     tree = {"a": jnp.arange(12.0).reshape(3, 2, 2), "b": jnp.arange(3.0)}
-    assert flat(tree).shape == (3, 5)
-    again = like(flat(tree), tree)
+    assert flatten(tree).shape == (3, 5)
+    again = unflatten(flatten(tree), tree)
     assert all(np.array_equal(again[name], tree[name]) for name in tree)

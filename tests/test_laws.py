@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from spos.dynamics.step import standard_normal
 
 import spos
-from spos.interaction.kernels import Kernel
+from spos.dynamics.moves import standard_normal
+from spos.interaction.kernels import RBF
 from standard_errors import disagreement
 
 MEAN = 2.0
@@ -144,15 +144,15 @@ def doubled_langevin_drift(monkeypatch):
 
 
 def repulsion_times(factor):
-    true_kernel, true_slope = Kernel.__call__, Kernel.constant_slope
+    true_kernel, true_slope = RBF.__call__, RBF.constant_slope
 
     def slope(kernel, bandwidth):
         return factor * true_slope(kernel, bandwidth)
 
     def mutate(monkeypatch):
-        monkeypatch.setattr(Kernel, "constant_slope", slope)
+        monkeypatch.setattr(RBF, "constant_slope", slope)
         monkeypatch.setattr(
-            Kernel,
+            RBF,
             "__call__",
             lambda kernel, sq, eta2: (true_kernel(kernel, sq, eta2)[0], slope(kernel, eta2)),
         )

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import spos
-from spos.mesh import particle_mesh, spread
+from spos.mesh import particle_mesh, shard
 
 # The number of devices is fixed when JAX starts, hence a process of its own.
 PROGRAM = """
@@ -42,7 +42,7 @@ for target, start, size in (dense, tiled, grouped, (posterior, weights, None)):
         sampler = spos.spos(target, 0.01, group_size=size)
         return spos.sample(sampler, start, 20, seed=4).particles
     alone = run(target, start)
-    shared = run(spos.mesh.on(target, mesh), spos.mesh.spread(start, mesh))
+    shared = run(spos.mesh.shard_target(target, mesh), spos.mesh.shard(start, mesh))
     for a, b in zip(jax.tree.leaves(alone), jax.tree.leaves(shared)):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
         assert not b.sharding.is_fully_replicated and len(b.sharding.device_set) == 4, b.sharding
@@ -60,17 +60,17 @@ def test_particles_that_do_not_divide_are_refused():
         size = 3
 
     with pytest.raises(ValueError, match="particles must divide evenly among the 3 devices, got 4"):
-        spread(jnp.ones((4, 2)), Three())
+        shard(jnp.ones((4, 2)), Three())
 
 
 def test_one_device_is_a_mesh_too():
     start = jax.random.normal(jax.random.key(0), (6, 2))
     sampler = spos.svgd(lambda x: -jnp.sum(x**2), 0.1)
-    there = spos.sample(sampler, spread(start, particle_mesh()), 5).particles
+    there = spos.sample(sampler, shard(start, particle_mesh()), 5).particles
     assert jnp.array_equal(there, spos.sample(sampler, start, 5).particles)
 
 
 def test_a_target_that_remembers_is_refused():
     flat = spos.posterior(lambda t, b: -((b - t) ** 2), lambda t: 0.0, jnp.arange(10.0), 2)
     with pytest.raises(ValueError, match="target must not remember"):
-        spos.mesh.on(spos.svrg(flat), spos.mesh.particle_mesh())
+        spos.mesh.shard_target(spos.svrg(flat), spos.mesh.particle_mesh())

@@ -27,7 +27,13 @@ def test_schedules_are_their_formulas(schedule, formula):
 def test_a_number_becomes_a_schedule_and_a_function_stays_one():
     assert schedules.as_schedule("step_size", 0.2)(17) == 0.2
     cosine = optax.cosine_decay_schedule(0.1, 100)
-    assert schedules.as_schedule("step_size", cosine) is cosine
+    assert schedules.as_schedule("step_size", cosine)(50) == cosine(50)
+
+
+def test_the_cosine_is_that_of_optax():
+    ours, theirs = schedules.cosine(0.1, 100, 0.2), optax.cosine_decay_schedule(0.1, 100, 0.2)
+    for k in (0, 1, 50, 99, 100, 500):
+        assert float(ours(k)) == pytest.approx(float(theirs(k)), rel=1e-6)
 
 
 @pytest.mark.parametrize("initial", [1, 20])

@@ -20,6 +20,7 @@ from spos.algorithms.svgd import svgd
 from spos.auto.host import ConvergenceWarning
 from spos.auto.result import AutomaticResult, load
 from spos.diagnostics.compare import compare
+from spos.diagnostics.conformance import check_sampler
 from spos.dynamics import schedules
 from spos.dynamics.ensemble import ensemble
 from spos.dynamics.moves import Drift
@@ -62,6 +63,7 @@ __all__ = [
     "adam",
     "birth_death",
     "blob",
+    "check_sampler",
     "compare",
     "control_variate",
     "diagnostics",

@@ -52,12 +52,12 @@ def test_spos_has_a_bias_that_the_same_test_sees():
     assert found.mean() < noisy().mean()
 
 
-def independent(kernel):
-    return lambda particles, normals: normals / jnp.sqrt(1.0 * len(normals))
+def independent(kernel, particles, normals):
+    return normals / jnp.sqrt(1.0 * len(normals))
 
 
 def test_independent_noise_is_rejected(monkeypatch):
-    monkeypatch.setattr("spos.algorithms.noisy_svgd.kernel_root", independent)
+    monkeypatch.setattr("spos.dynamics.moves.correlate", independent)
     found = second_moments(spos.noisy_svgd(log_normal, H, kernel=spos.rbf(1.0)))
     print(f"independent noise {found.mean():.4f} ± {found.std() / np.sqrt(REPLICAS):.4f}")
     assert disagreement(found, 1.0) > 1

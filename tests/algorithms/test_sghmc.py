@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from spos.dynamics.step import standard_normal
 
 import spos
+from spos.dynamics.moves import standard_normal
 from standard_errors import disagreement
 
 X = np.float32([[1.0, -2.0], [0.5, 3.0]])

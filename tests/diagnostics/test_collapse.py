@@ -103,7 +103,7 @@ def test_a_loss_within_what_is_enough_is_no_collapse():
 def test_the_chains_leave_the_target_as_it_is():
     # steps are large, so that without acceptance the variance would be 1/(1 - h/2) and more
     start = jax.random.normal(jax.random.key(0), (5000, 2))
-    ends, h, acceptance = _chains(NORMAL, None, jax.random.key(1), start, 100)
+    ends, h, acceptance = _chains(100, NORMAL, jax.random.key(1), start)
     assert h > 0.5
     assert acceptance == pytest.approx(0.7, abs=0.05)
     # standard error of the variance of 10,000 normals: 0.014
@@ -128,9 +128,9 @@ def test_data_are_used_and_not_compiled_in():
     exact = 1.0 + 0.5 * jax.random.normal(jax.random.key(0), (200,))
     assert not collapse(posterior, exact).collapsed
     assert collapse(posterior, 1.0 + 0.2 * (exact - 1.0)).collapsed
-    args = (posterior.data, jax.random.key(0), exact)
-    constants = _chains.trace(posterior, *args, num_steps=2).jaxpr.consts
-    assert data.shape not in [np.shape(constant) for constant in constants]
+    key = jax.random.key(0)
+    traced = jax.make_jaxpr(lambda target: _chains(2, target, key, exact))(posterior)
+    assert data.shape not in [np.shape(constant) for constant in traced.consts]
     assert np.array_equal(posterior.data, data)
 
 

@@ -1,12 +1,16 @@
 """Kernels by blocks: the direction, what it saves in many dimensions, and what it does not see."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import spos
-from spos.interaction import kernel_root, pairwise, stein
+from spos.interaction import pairwise
+from spos.interaction.diffusion import correlate
+from spos.interaction.stein_direction import stein
 from spos.targets.analytic import gaussian
 
 KEY = jax.random.key(0)
@@ -14,6 +18,11 @@ KEY = jax.random.key(0)
 
 def state_at(particles):
     return spos.State(particles, jnp.asarray(0), jnp.asarray(np.nan, jnp.float32), ())
+
+
+@functools.partial(jax.jit, static_argnames=("group_size",))
+def direction(kernel, state, scores, group_size=None):
+    return stein(kernel, KEY, state, scores, group_size)
 
 
 def normal(shape, seed):
@@ -30,10 +39,10 @@ def end_of(log_prob, kernel, start, steps, h):
 def test_each_leaf_moves_as_if_it_were_alone(make, group_size):
     tree = {"a": normal((9, 3), 1), "b": normal((9, 2, 2), 2) * 5}
     scores = {"a": normal((9, 3), 3), "b": normal((9, 2, 2), 4)}
-    together, eta2 = jax.jit(stein(make(blocks="leaf"), group_size))(KEY, state_at(tree), scores)
+    together, eta2 = direction(make(blocks="leaf"), state_at(tree), scores, group_size)
     widths = []
     for name, leaf in tree.items():
-        alone, width = jax.jit(stein(make(), group_size))(KEY, state_at(leaf), scores[name])
+        alone, width = direction(make(), state_at(leaf), scores[name], group_size)
         np.testing.assert_allclose(together[name], alone, rtol=1e-5, atol=1e-6)
         widths.append(width)
     np.testing.assert_allclose(eta2, np.sqrt(widths[0] * widths[1]), rtol=1e-5)
@@ -43,17 +52,17 @@ def test_each_leaf_moves_as_if_it_were_alone(make, group_size):
 def test_each_entry_moves_as_if_it_were_alone(at_once, monkeypatch):
     monkeypatch.setattr(pairwise, "BLOCK_ENTRIES", 81 * at_once)
     x, s = normal((9, 5), 1) * jnp.arange(1.0, 6.0), normal((9, 5), 2)
-    together, eta2 = jax.jit(stein(spos.rbf(blocks="entry")))(KEY, state_at(x), s)
-    single = jax.jit(stein(spos.rbf()))
-    alone = [single(KEY, state_at(x[:, n : n + 1]), s[:, n : n + 1]) for n in range(5)]
+    together, eta2 = direction(spos.rbf(blocks="entry"), state_at(x), s)
+    single = functools.partial(direction, spos.rbf())
+    alone = [single(state_at(x[:, n : n + 1]), s[:, n : n + 1]) for n in range(5)]
     np.testing.assert_allclose(together, np.hstack([a for a, _ in alone]), rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(eta2, np.exp(np.mean(np.log([w for _, w in alone]))), rtol=1e-5)
 
 
 def test_the_noise_of_a_block_has_the_kernel_of_the_block():
     x, xi = normal((7, 3), 1), normal((7, 3), 2)
-    together = jax.jit(kernel_root(spos.rbf(1.5, blocks="entry")))(x, xi)
-    single = jax.jit(kernel_root(spos.rbf(1.5)))
+    together = jax.jit(correlate)(spos.rbf(1.5, blocks="entry"), x, xi)
+    single = functools.partial(jax.jit(correlate), spos.rbf(1.5))
     for n in range(3):
         alone = single(x[:, n : n + 1], xi[:, n : n + 1])
         np.testing.assert_allclose(together[:, n : n + 1], alone, rtol=1e-4, atol=1e-5)

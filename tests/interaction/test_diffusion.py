@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import spos
-from spos.interaction import descent, kernel_root, pairwise
+from spos.interaction import pairwise
+from spos.interaction.diffusion import correlate, diffuse
 from spos.interaction.stein_direction import stein
 
 KEY = jax.random.key(0)
@@ -38,8 +39,8 @@ def push(name, x):
 def spread(x, s, diffusion, kernel, **options):
     """What is left of the direction without the score."""
     state = spos.State(jnp.asarray(x), jnp.asarray(0), jnp.asarray(np.nan), ())
-    direction = jax.jit(descent(kernel, diffusion, **options))
-    return np.asarray(direction(KEY, state, jnp.asarray(s))[0]) - s
+    direction = jax.jit(lambda *given: diffuse(kernel, diffusion, *given, **options)[0])
+    return np.asarray(direction(state, jnp.asarray(s))) - s
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -76,7 +77,7 @@ def test_gfsf_solves_for_the_field_whose_smoothing_is_the_push(name, cloud):
 def test_the_stein_direction_is_the_smoothed_score_and_the_push(name, cloud):
     x, s = cloud
     state = spos.State(jnp.asarray(x), jnp.asarray(0), jnp.asarray(np.nan), ())
-    found, _ = jax.jit(stein(KERNELS[name]))(KEY, state, jnp.asarray(s))
+    found, _ = jax.jit(stein)(KERNELS[name], KEY, state, jnp.asarray(s))
     expected = (gram(name, x, x) @ s + push(name, x)) / len(x)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
@@ -100,10 +101,11 @@ def test_pos_adds_the_stein_direction_to_a_share_of_the_flow(diffusion, cloud):
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_root_of_the_noise_squares_to_the_kernel_matrix(name, cloud):
     x, _ = cloud
-    correlate = kernel_root(KERNELS[name])
 
     def column(unit):
-        return correlate(jnp.asarray(x), jnp.broadcast_to(unit[:, None], x.shape))[:, 0]
+        return correlate(KERNELS[name], jnp.asarray(x), jnp.broadcast_to(unit[:, None], x.shape))[
+            :, 0
+        ]
 
     root = jax.jit(jax.vmap(column, out_axes=1))(jnp.eye(len(x))) * np.sqrt(len(x))
     np.testing.assert_allclose(root @ root.T, gram(name, x, x), atol=1e-12)
@@ -124,10 +126,10 @@ def test_tiles_give_the_direction_of_the_whole_matrix(diffusion, dimension, monk
 @pytest.mark.parametrize("count", [50, 400])
 def test_the_noise_is_finite_in_float32_where_particles_meet(count):
     rng = np.random.default_rng(5)
-    correlate = jax.jit(kernel_root(spos.rbf(2.0)))
+    kicked = jax.jit(correlate)
     x = np.float32(rng.normal(size=(count, 6)))
     for meeting in (np.zeros_like(x), np.where(np.arange(count)[:, None] % 2, x[:1], x), 1e-3 * x):
-        kick = correlate(jnp.asarray(meeting), jnp.asarray(x))
+        kick = kicked(spos.rbf(2.0), jnp.asarray(meeting), jnp.asarray(x))
         flow = spread(meeting, x, "gfsf", spos.rbf(2.0))
         assert np.isfinite(kick).all()
         assert np.isfinite(flow).all()

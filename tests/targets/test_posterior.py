@@ -37,7 +37,7 @@ def target(**options):
 
 def minibatch_scores(posterior, step=0, count=4000, weight_error=1.0):
     def one(key):
-        batch = posterior.draw(key, step, posterior.data)
+        batch = posterior.draw(key, step)
         batch = batch._replace(weights=batch.weights * weight_error)
         return posterior.score(THETA, batch)
 
@@ -63,7 +63,7 @@ def test_a_growing_batch_is_unbiased_at_every_size():
 
 def test_all_the_data_give_the_exact_score():
     for posterior in (target(), target(batch_size=N)):
-        batch = posterior.draw(jax.random.key(0), 0, posterior.data)
+        batch = posterior.draw(jax.random.key(0), 0)
         np.testing.assert_array_equal(batch.weights, np.ones(N))
         np.testing.assert_allclose(posterior.score(THETA, batch), exact_score(), rtol=1e-4)
         np.testing.assert_allclose(posterior.score(THETA), exact_score(), rtol=1e-4)
@@ -71,7 +71,7 @@ def test_all_the_data_give_the_exact_score():
 
 def test_the_prior_counts_once_whatever_the_batch():
     posterior = spos.posterior(lambda theta, batch: 0.0 * batch["y"], log_prior, DATA, batch_size=B)
-    batch = posterior.draw(jax.random.key(0), 0, posterior.data)
+    batch = posterior.draw(jax.random.key(0), 0)
     np.testing.assert_allclose(posterior.score(THETA, batch), -4.0 * THETA, rtol=1e-6)
 
 
@@ -117,15 +117,13 @@ def test_pairs_of_rows_are_as_likely_as_any_other():
 def test_with_replacement_rows_may_repeat():
     posterior = target(batch_size=N, replace=True)
     keys = jax.random.split(jax.random.key(1), 20)
-    drawn = jax.jit(jax.vmap(lambda key: posterior.draw(key, 0, posterior.data).examples["y"]))(
-        keys
-    )
+    drawn = jax.jit(jax.vmap(lambda key: posterior.draw(key, 0).examples["y"]))(keys)
     assert all(len(set(row)) < N for row in np.asarray(drawn).tolist())
 
 
 def test_a_growing_batch_follows_its_law_in_one_program(compilations):
     posterior = target(batch_size=spos.schedules.growing_batch(3, maximum=9))
-    draw = jax.jit(lambda key, step: posterior.draw(key, step, posterior.data))
+    draw = jax.jit(lambda key, step: posterior.draw(key, step))
     key = jax.random.key(0)
     draw(key, np.int32(0))
     before = len(compilations)

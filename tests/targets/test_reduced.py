@@ -69,13 +69,12 @@ def even(pair):
     return drawn(pair, [N / 2, N / 2])
 
 
-def wander(target, steps, data=DATA):
-    """Particles on a random walk, and what the estimator remembers of it; jitted as in a run."""
-    init, apply = target.estimator
-    apply, draw = jit(apply), jit(target.draw)
-    particles, memory, path = START, init(START), []
+def wander(target, steps):
+    """Particles on a random walk, and what the scores remember of it; jitted as in a run."""
+    apply, draw = jit(target.scores), jit(target.draw)
+    particles, memory, path = START, target.first_memory(START), []
     for k in range(steps):
-        batch = draw(jax.random.fold_in(KEY, k), k, data)
+        batch = draw(jax.random.fold_in(KEY, k), k)
         scores, memory = apply(memory, particles, batch)
         path.append((particles, batch, scores))
         shift = np.random.default_rng(k).normal(size=3).astype(np.float32)
@@ -88,7 +87,7 @@ def bias(target, replace=False, steps=6):
     particles, memory, _ = wander(target, steps)
     choose = itertools.product if replace else itertools.combinations
     pairs = choose(range(N), repeat=2) if replace else choose(range(N), 2)
-    apply = jit(jax.vmap(lambda pair: target.estimator.apply(memory, particles, even(pair))[0]))
+    apply = jit(jax.vmap(lambda pair: target.scores(memory, particles, even(pair))[0]))
     mean = jax.tree.map(lambda each: each.mean(axis=0), apply(jnp.asarray(list(pairs))))
     exact = target.posterior.score(particles)
     gaps = jax.tree.map(lambda a, b: np.abs(a - b).max(), mean, exact)
@@ -114,11 +113,10 @@ def stale_sum(monkeypatch):
 
 
 def full_score_elsewhere(monkeypatch):
-    for module in ("control_variate", "svrg"):
-        monkeypatch.setattr(
-            f"spos.targets.{module}.full_score",
-            lambda posterior, x, data: posterior.score(jax.tree.map(lambda v: 0.9 * v, x)),
-        )
+    def elsewhere(target, x, data):
+        return target.posterior.score(jax.tree.map(lambda v: 0.9 * v, x))
+
+    monkeypatch.setattr("spos.targets.reduced.ReducedPosterior.full_score", elsewhere)
 
 
 def difference_dropped(monkeypatch):
@@ -188,8 +186,8 @@ def test_the_table_holds_the_last_gradient_of_every_example(options):
 
 def test_rows_that_come_twice_are_counted_once():
     target = spos.saga(posterior(replace=True))
-    _, memory = target.estimator.apply(
-        target.estimator.init(START), START, drawn([4, 4, 1, 4], [N / 2, N / 2, 0.0, 0.0])
+    _, memory = target.scores(
+        target.first_memory(START), START, drawn([4, 4, 1, 4], [N / 2, N / 2, 0.0, 0.0])
     )
     allclose(memory.total, jax.tree.map(lambda leaf: leaf.sum(0), memory.gradients))
     touched = np.asarray(memory.gradients["b"]).any(axis=1)
@@ -197,12 +195,12 @@ def test_rows_that_come_twice_are_counted_once():
 
 
 def test_whole_runs_over_seeds_and_data_at_once_are_the_runs_one_by_one(reduce):
-    sampler = spos.sgld(reduce(posterior(**BATCHES["growing"])), 0.02)
+    target = reduce(posterior(**BATCHES["growing"]))
     keys = jax.random.split(KEY, 2)
     both = jax.tree.map(lambda *leaves: jnp.stack(leaves), DATA, OTHER)
 
     def end(key, data):
-        return spos.run(sampler, key, START, 9, data=data)[0].particles
+        return spos.run(spos.sgld(target.with_data(data), 0.02), key, START, 9)[0].particles
 
     together = jit(jax.vmap(end))(keys, both)
     alone = jit(end)
@@ -270,8 +268,8 @@ def test_near_the_old_place_there_is_little_noise_left(name):
 
     @jit
     def scores():
-        init, apply = target.estimator
-        _, memory = apply(init(there), there, even([0, 1]))
+        apply = target.scores
+        _, memory = apply(target.first_memory(there), there, even([0, 1]))
         pairs = jnp.asarray(list(itertools.combinations(range(N), 2)))
 
         def both(pair):
@@ -294,14 +292,15 @@ def test_the_mode_is_where_the_score_vanishes():
 
 def test_a_step_without_a_batch_takes_all_the_data(reduce):
     sampler = spos.sgld(reduce(posterior()), 0.01)
-    scores, _ = sampler.target.estimator.apply(sampler.init(START).score_memory, START, None)
+    scores, _ = sampler.target.scores(sampler.init(START).score_memory, START, None)
     allclose(scores, sampler.target.posterior.score(START))
     with pytest.raises(TypeError, match=r"batch must come from the draw.*got a dict"):
         sampler.step(KEY, sampler.init(START), DATA)
 
 
 def test_saga_refuses_data_of_another_length():
-    sampler = spos.sgld(spos.saga(posterior()), 0.01)
-    short = jax.tree.map(lambda leaf: jnp.asarray(leaf)[:5], DATA)
+    target = spos.saga(posterior())
+    state = spos.sgld(target, 0.01).init(START)
+    short = target.with_data(jax.tree.map(lambda leaf: jnp.asarray(leaf)[:5], DATA))
     with pytest.raises(ValueError, match=r"data must have 6 examples.*got 5"):
-        spos.run(sampler, KEY, START, 2, data=short)
+        spos.run(spos.sgld(short, 0.01), KEY, None, 2, state=state)

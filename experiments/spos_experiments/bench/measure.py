@@ -62,13 +62,16 @@ def repeated(step: Callable, carry: object) -> Work:
 def steps_of(sampler: Sampler, particles: Any, *, reporting: bool = True) -> Work:
     """A sampler's own loop. `spos.sample` keeps what a step reports; without `reporting` it is
     dropped, and the compiler leaves out what only the report needs."""
-    key, data = run_key(0), sampler.target.data
-    state = sampler.init(particles)
+    key, state = run_key(0), sampler.init(particles)
     if not reporting:
-        return repeated(lambda s: advance(sampler, key, data, s)[0], state)
-    _, like = jax.eval_shape(lambda s: advance(sampler, key, data, s), state)
+        return repeated(
+            lambda carry: (carry[0], advance(carry[0], key, carry[1])[0]), (sampler, state)
+        )
+    _, like = jax.eval_shape(lambda s: advance(sampler, key, s), state)
     last = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), like)
-    return repeated(lambda carry: advance(sampler, key, data, carry[0]), (state, last))
+    return repeated(
+        lambda carry: (carry[0], *advance(carry[0], key, carry[1])), (sampler, state, last)
+    )
 
 
 def in_fresh_process(code: str) -> str:

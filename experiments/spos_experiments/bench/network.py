@@ -61,25 +61,24 @@ def network(quick: bool) -> Iterator[Row]:
 def network_rates(rounds: int) -> list[Row]:
     """Gradients of all networks, a fresh minibatch each, against a product of square matrices."""
     posterior, theta = networks()
-    data = posterior.data
     target: Any = posterior
     works = {}
     count = len(jax.devices())
     if count > 1:
         devices = mesh.particle_mesh()
-        target, theta = mesh.on(posterior, devices), mesh.spread(theta, devices)
+        target, theta = mesh.shard_target(posterior, devices), mesh.shard(theta, devices)
     else:
         with contextlib.suppress(others.Skip):
-            batch = posterior.draw(run_key(0), 0, data)
+            batch = posterior.draw(run_key(0), 0)
             works["torch"] = others.torch_gradient(theta, batch.examples)
 
     def gradient(carry: Any) -> Any:
-        step, theta, _ = carry
-        batch = target.draw(jax.random.fold_in(run_key(0), step), step, data)
-        return step + 1, theta, target.score(theta, batch)
+        step, target, theta, _ = carry
+        batch = target.draw(jax.random.fold_in(run_key(0), step), step)
+        return step + 1, target, theta, target.score(theta, batch)
 
     square = others.start(2048, 2048) / 2048**0.5
-    works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), theta, theta))
+    works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), target, theta, theta))
     works["gemm"] = repeated(lambda x: x @ square, square)
     times = best_times(works, rounds=rounds)
     weights = [a * b for a, b in itertools.pairwise(NETWORK)]

@@ -19,49 +19,51 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from spos.dynamics.step import build_sampler, langevin, scaled
 
-from spos.algorithms.spos import spos
-from spos.dynamics.sampler import Sampler
-from spos.dynamics.schedules import as_schedule
+import spos
 from spos.interaction import bandwidth as bandwidths
-from spos.interaction.kernels import rbf
-from spos.targets.target import as_target
-from spos.types import State
 
 DENSE_UP_TO = 50
 NODES, SPACING, MARGIN = 64, 0.4, 2.0  # the last two in units of η
 
 
-def sampler(target: Any, step_size: Any, beta: Any, bandwidth: Any, num_particles: int) -> Sampler:
+@spos.value
+class OnALine(spos.Sampler):
+    """SPOS on particles of shape (M,) with the kernel sum of the module's text."""
+
+    beta: Any
+    kernel: spos.Kernel
+
+    @property
+    def noise(self) -> Any:
+        return 1.0 / self.beta
+
+    def drift(self, key: jax.Array, state: spos.State, scores: jax.Array) -> spos.Drift:
+        pushed, eta2 = direction(state.particles, scores, self.kernel)
+        return spos.Drift(self.noise * scores + pushed, eta2)
+
+
+def sampler(
+    target: Any, step_size: Any, beta: Any, bandwidth: Any, num_particles: int
+) -> spos.Sampler:
     """SPOS on particles of shape (M,); β = ∞ is SVGD. Both β and a fixed η² may be traced."""
+    kernel = spos.rbf(bandwidth)
     if num_particles <= DENSE_UP_TO:
-        return spos(target, step_size, beta, kernel=rbf(bandwidth))
-    weight = 1.0 / beta
-
-    def drift(key: jax.Array, state: State, scores: jax.Array) -> tuple[jax.Array, jax.Array]:
-        pushed, eta2 = direction(state.particles, scores, bandwidth)
-        return scaled(weight, scores) + pushed, eta2
-
-    settings = {"algorithm": "spos", "step_size": step_size, "beta": beta, "bandwidth": bandwidth}
-    return build_sampler(
-        as_target(target),
-        drift,
-        langevin(weight, None),
-        as_schedule("step_size", step_size),
-        settings,
-    )
+        return spos.spos(target, step_size, beta, kernel=kernel)
+    return OnALine.of(target, step_size, beta=beta, kernel=kernel)
 
 
-def direction(theta: jax.Array, scores: jax.Array, bandwidth: Any) -> tuple[jax.Array, jax.Array]:
+def direction(
+    theta: jax.Array, scores: jax.Array, kernel: spos.Kernel
+) -> tuple[jax.Array, jax.Array]:
     """The Stein direction of particles on a line, and the η² it used."""
     count = len(theta)
     x = theta - jnp.mean(theta)
-    if isinstance(bandwidth, str):
+    if kernel.fixed:
+        eta2 = jnp.asarray(kernel.bandwidth, x.dtype)
+    else:
         i, j = bandwidths.pairs(count)
         eta2 = bandwidths.median_rule((x[i] - x[j]) ** 2, count)
-    else:
-        eta2 = jnp.asarray(bandwidth, x.dtype)
     eta = jnp.sqrt(eta2)
     low, high = jnp.min(x) - MARGIN * eta, jnp.max(x) + MARGIN * eta
     gap = jnp.maximum(SPACING * eta, (high - low) / (NODES - 1))

@@ -96,13 +96,13 @@ def errors_of(
         start = jax.random.normal(start_key, (count,))
         largest = 2.0 / ((total + 1) * (1.0 / beta + 1.0))
         h = settings.stable_share * largest if step_size is None else step_size
-        sampler = line.sampler(target, h, beta, BANDWIDTHS[width], count)
+        sampler = line.sampler(target.with_data(data), h, beta, BANDWIDTHS[width], count)
 
         def error(state: spos.State, info: spos.Info) -> jax.Array:
             return jnp.abs(jnp.mean(state.particles**2) - exact)
 
         steps = settings.num_steps if step_size is None else 100
-        return spos.run(sampler, run_key, start, steps, data=data, observe=error)[1]
+        return spos.run(sampler, run_key, start, steps, observe=error)[1]
 
     def all_repeats(keys: jax.Array, betas: jax.Array) -> jax.Array:
         return jax.lax.map(lambda key: jax.vmap(one, (None, 0))(key, betas), keys)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.interaction import stein
+from spos.interaction.stein_direction import stein
 from spos.types import State
 from spos_experiments.paper import gaussian, line
 
@@ -16,7 +16,7 @@ def dense(bandwidth):
 
     def direction(theta, scores):
         state = State(theta, jnp.zeros((), jnp.int32), jnp.nan, ())
-        return stein(spos.rbf(bandwidth))(jax.random.key(1), state, scores)
+        return stein(spos.rbf(bandwidth), jax.random.key(1), state, scores)
 
     return direction
 
@@ -26,7 +26,7 @@ def dense(bandwidth):
 def test_it_equals_the_dense_sum_to_rounding(count, scale, bandwidth):
     theta = 2.0 + scale * jax.random.normal(jax.random.key(0), (count,))
     scores = (2.0 - theta) / scale**2
-    found, eta2 = jax.jit(lambda t, s: line.direction(t, s, bandwidth))(theta, scores)
+    found, eta2 = jax.jit(lambda t, s: line.direction(t, s, spos.rbf(bandwidth)))(theta, scores)
     expected, expected_eta2 = jax.jit(dense(bandwidth))(theta, scores)
     assert float(eta2) == pytest.approx(float(expected_eta2), rel=1e-5)
     # both are float32 sums of terms as large as these, which cancel
@@ -37,7 +37,7 @@ def test_it_equals_the_dense_sum_to_rounding(count, scale, bandwidth):
 
 def test_a_cloud_too_wide_for_the_nodes_is_still_covered():
     theta = jnp.linspace(-12.0, 12.0, 100)
-    found, _ = jax.jit(lambda t: line.direction(t, -t, 1.0))(theta)
+    found, _ = jax.jit(lambda t: line.direction(t, -t, spos.rbf(1.0)))(theta)
     expected, _ = jax.jit(dense(1.0))(theta, -theta)
     np.testing.assert_allclose(found, expected, atol=0.01 * float(jnp.abs(expected).max()))
 
@@ -55,4 +55,4 @@ def test_a_whole_run_ends_where_the_librarys_does(beta):
 
 def test_few_particles_use_the_library_itself():
     few = line.sampler(gaussian.log_density, 0.03, 1.0, "median", line.DENSE_UP_TO)
-    assert few.settings["kernel"] == spos.rbf("median")
+    assert few.kernel == spos.rbf("median")

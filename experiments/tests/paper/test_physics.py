@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from spos.interaction import stein
+from spos.interaction.stein_direction import stein
 from spos.targets.toys import multimode_basins
 from spos.types import State
 from spos_experiments.paper import collapse, multimode, toys
@@ -18,15 +18,15 @@ def test_the_printed_kernel_pulls_where_the_librarys_pushes():
     theta = jnp.asarray([[0.0, 0.0], [0.3, -0.4]])
     state = State(theta, jnp.zeros((), jnp.int32), jnp.nan, ())
     still = jnp.zeros_like(theta)
-    push, _ = stein(flows.REPULSIVE)(jax.random.key(0), state, still)
-    pull, _ = stein(flows.PRINTED)(jax.random.key(0), state, still)
+    push, _ = stein(flows.REPULSIVE, jax.random.key(0), state, still)
+    pull, _ = stein(flows.PRINTED, jax.random.key(0), state, still)
     # (1/M) ∇_j k_ij = (1/2)(2/η²)(θ_i - θ_j) exp(-0.25)
     np.testing.assert_allclose(push[1], np.exp(-0.25) * theta[1], rtol=1e-5)
     np.testing.assert_allclose(pull, -push, rtol=1e-5)
     # and only the pull differs: with scores, both share them alike
     scores = jnp.asarray([[1.0, 2.0], [-1.0, 0.5]])
-    pushed, _ = stein(flows.REPULSIVE)(jax.random.key(0), state, scores)
-    pulled, _ = stein(flows.PRINTED)(jax.random.key(0), state, scores)
+    pushed, _ = stein(flows.REPULSIVE, jax.random.key(0), state, scores)
+    pulled, _ = stein(flows.PRINTED, jax.random.key(0), state, scores)
     np.testing.assert_allclose(pushed - pulled, 2 * push, rtol=1e-4)
 
 

@@ -195,8 +195,12 @@ def _clouds(
 ) -> Particles:
     """The particles at every record, for all seeds."""
 
+    first = num_steps % every  # so that the last record is the last step
+
     def one(key: jax.Array, start: Particles) -> Particles:
-        return run(sampler, key, start, num_steps, every=every, observe=see_particles)[1]
+        state, _ = run(sampler, key, start, first, observe=see_particles)
+        rest = num_steps - first
+        return run(sampler, key, None, rest, state=state, every=every, observe=see_particles)[1]
 
     return jax.vmap(one)(keys, starts)
 
@@ -216,7 +220,7 @@ def _row(
     began = time.monotonic()
     clouds = jax.block_until_ready(compiled(sampler, keys, starts))
     seconds = (time.monotonic() - began) / len(keys)
-    stops = every * np.arange(1, num_steps // every + 1)
+    stops = num_steps % every + every * np.arange(1, num_steps // every + 1)
     spent = [sampler.target.gradient_evaluations(int(stop), count) for stop in stops]
     points = np.asarray(flatten(clouds, 3))
     broken = ~np.isfinite(points).all(axis=(2, 3))

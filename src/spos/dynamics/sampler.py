@@ -125,9 +125,24 @@ class Sampler(Value):
         Returns:
             The next state, and what the step saw.
         """
+        return self.step_by(self.move, key, state, batch)
+
+    def step_by(
+        self, move: Move, key: jax.Array, state: State, batch: PyTree = None
+    ) -> tuple[State, Info]:
+        """One step with a move that is not the sampler's own, such as one without noise.
+
+        Args:
+            move: how the drift becomes new particles.
+            key: the randomness of this step.
+            state: of the step before.
+            batch: a minibatch; None is all the data.
+
+        Returns:
+            The next state, and what the step saw.
+        """
         h = jnp.asarray(self.step_size(state.step), jnp.result_type(float))
         scores, recalled = self.target.scores(state.score_memory, state.particles, batch)
-        move = self.move
         drift, bandwidth = move.drift(self.drift, jax.random.fold_in(key, 1), state, scores)
         bandwidth = jnp.asarray(bandwidth, state.bandwidth.dtype)
         particles, memory = move.apply(key, h, state.particles, drift, state.memory)

@@ -33,10 +33,13 @@ climbs to the mode.
 A kernel of one's own is a value with `__call__`:
 
     @spos.value
-    class Laplace(spos.Kernel):
+    class Cauchy(spos.Kernel):
         def __call__(self, sq, bandwidth):
-            distance = jnp.sqrt(sq + 1e-12)
-            return jnp.exp(-distance / bandwidth**0.5), 1.0 / (distance * bandwidth**0.5)
+            k = 1.0 / (1.0 + sq / bandwidth)
+            return k, 2.0 * k / bandwidth
+
+It must be smooth where particles meet: a slope that is infinite at `sq = 0` leaves nothing but
+rounding errors of the sums.
 """
 
 from typing import Any, Literal

@@ -1,13 +1,11 @@
-"""What a run is known by, and what went wrong with it."""
+"""What went wrong with a run: the step, the particle, the parameter, and what to try."""
 
 import jax
 import numpy as np
 
-from spos.cloud import norm
 from spos.dynamics.sampler import Sampler
-from spos.loop.run import advance, draw, run_key
+from spos.loop.run import advance, draw
 from spos.names import entry_name
-from spos.programs import compiled
 from spos.result import Result
 from spos.types import PyTree, State
 
@@ -19,17 +17,6 @@ class NonFiniteError(FloatingPointError):
         super().__init__(message)
         self.state = state
         self.result = result
-
-
-def start_score(sampler: Sampler, state: State, seed: int) -> str:
-    """The size of the first score, by which another log-density betrays itself. Three digits, so
-    that rounding on another machine does not."""
-    return f"{float(_score_norm(sampler, run_key(seed), state)):.2e}"
-
-
-@compiled()
-def _score_norm(sampler: Sampler, key: jax.Array, state: State) -> jax.Array:
-    return norm(sampler.target.score(state.particles, draw(sampler, key, state)))
 
 
 def diagnose(sampler: Sampler, key: jax.Array, state: State) -> str:

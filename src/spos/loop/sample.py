@@ -7,6 +7,7 @@ at which that happened: the hot loop pays nothing for the guard, and the last fi
 hand.
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -19,8 +20,9 @@ import numpy as np
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.io import progress as progress_line
-from spos.io.checkpoint import Checkpoint, fingerprint
-from spos.loop.guard import NonFiniteError, diagnose, start_score
+from spos.io.checkpoint import Checkpoint
+from spos.loop.guard import NonFiniteError, diagnose
+from spos.loop.identity import PROBE, identity_of, must_agree, probe
 from spos.loop.run import advance, run_key
 from spos.programs import compiled
 from spos.result import Result, versions
@@ -88,21 +90,14 @@ def sample(
     state = sampler.init(particles)
     saver = None
     if checkpoint is not None:
-        identity = {
-            "sampler": sampler.settings,
-            "seed": seed,
-            "history_every": history_every,
-            "start": fingerprint(state.particles),
-            "numbers": fingerprint(sampler),
-            "score at the start": start_score(sampler, state, seed),
-        }
+        identity = {"history_every": history_every, **identity_of(sampler, state, seed)}
         saver = Checkpoint(checkpoint, checkpoint_every, identity)
-    return _Run(sampler, state, num_steps, seed, history_every, saver).go(
-        callback, callback_every, progress
-    )
+    with contextlib.nullcontext() if saver is None else saver:
+        running = Run(sampler, state, num_steps, seed, history_every, saver)
+        return running.go(callback, callback_every, progress)
 
 
-class _Run:
+class Run:
     """One call of `sample`: the state and everything recorded so far."""
 
     def __init__(
@@ -126,8 +121,9 @@ class _Run:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
             slots = max(1, min(CHUNK_STEPS // history_every + 1, HISTORY_BYTES // size))
         self.slots = slots
-        if saver is not None and (found := saver.restore(state)) is not None:
+        if saver is not None and (found := saver.restore(state, (*Info._fields, "seconds", PROBE))):
             self._resume(*found)
+            must_agree(saver.folder, found[1][PROBE], probe(sampler, self.key, self.state))
             if (done := int(self.state.step)) > num_steps:
                 raise ValueError(
                     f"num_steps must be at least the {done} steps in {saver.folder}, "
@@ -180,7 +176,7 @@ class _Run:
     def _chunk(self, stop: int) -> None:
         start = self.state
         state, info, history, finite = _advance_to(
-            self.slots, self.history_every, self.sampler, self.key, start, stop
+            CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, start, stop
         )
         if not finite:
             self._diverged(start, stop)
@@ -208,7 +204,8 @@ class _Run:
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
             state, info, history, finite = _advance_to(
-                self.slots, self.history_every, self.sampler, self.key, good, middle
+                *(CHUNK_STEPS, self.slots, self.history_every),
+                *(self.sampler, self.key, good, middle),
             )
             if finite:
                 self._record(good, state, info, history)
@@ -223,7 +220,13 @@ class _Run:
     def _records(self) -> dict[str, np.ndarray]:
         leaves = _stack(self.history)
         history = {f"history{n}": leaf for n, leaf in enumerate(leaves)}
-        return {**_join(self.info), **history, "seconds": np.asarray(self._seconds())}
+        seen = probe(self.sampler, self.key, self.state)
+        return {
+            **_join(self.info),
+            **history,
+            "seconds": np.asarray(self._seconds()),
+            PROBE: seen,
+        }
 
     def _seconds(self) -> float:
         return (self.ended or time.monotonic()) - self.began
@@ -259,8 +262,9 @@ class _Run:
         )
 
 
-@compiled(2)
+@compiled(3)
 def _advance_to(
+    room: int,
     slots: int,
     history_every: int | None,
     sampler: Sampler,
@@ -272,7 +276,7 @@ def _advance_to(
     first = state.step
     # a function of its own: JAX keeps what it learns of `advance` itself for ever
     _, like = jax.eval_shape(lambda *given: advance(*given), sampler, key, state)
-    info = jax.tree.map(lambda leaf: jnp.zeros((CHUNK_STEPS,), leaf.dtype), like)
+    info = jax.tree.map(lambda leaf: jnp.zeros((room,), leaf.dtype), like)
     history = jax.tree.map(
         lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), state.particles
     )

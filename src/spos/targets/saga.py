@@ -56,11 +56,11 @@ class SAGA(ReducedPosterior):
     def estimate(
         self, memory: Table, particles: Particles, drawn: Drawn
     ) -> tuple[Particles, Table]:
-        total = self.num_examples
-        if num_rows(drawn.data) != total:
+        total = num_rows(memory.gradients)
+        if self.num_examples != total:
             raise ValueError(
-                f"data must have {total} examples like those of the posterior: saga has a "
-                f"place for each of them, got {num_rows(drawn.data)}"
+                f"data must have {total} examples like those that the run began with: saga has a "
+                f"place for each of them, got {self.num_examples}"
             )
         (examples, weights), rows, _ = drawn
         seen = _first_of_each(rows, weights > 0)

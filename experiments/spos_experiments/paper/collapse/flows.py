@@ -6,14 +6,14 @@ import numpy as np
 
 import spos
 from spos import theory
-from spos.interaction.kernels import Kernel
 from spos_experiments.frame.experiment import compiled
 from spos_experiments.paper.collapse.settings import Settings
 
 ETA2, PLANE = 1.0, 2
 
 
-class Attractive(Kernel):
+@spos.value
+class Attractive(spos.Kernel):
     """The RBF kernel with the sign of its gradient as the paper prints it: it pulls together."""
 
     def constant_slope(self, bandwidth: jax.Array) -> jax.Array:
@@ -27,11 +27,17 @@ def log_normal(theta: jax.Array) -> jax.Array:
     return -0.5 * jnp.sum(theta**2)
 
 
-REPULSIVE, PRINTED = spos.rbf(ETA2), Attractive("rbf", ETA2)
+REPULSIVE, PRINTED = spos.rbf(ETA2), Attractive(ETA2)
 
 
 def distances(
-    settings: Settings, seed: int, kernel: Kernel, beta: float, radius: float, h: float, steps: int
+    settings: Settings,
+    seed: int,
+    kernel: spos.Kernel,
+    beta: float,
+    radius: float,
+    h: float,
+    steps: int,
 ) -> tuple[np.ndarray, float]:
     """EPD/M before each step, with the mean square over repeats, and a particle's widest reach."""
     sampler = spos.spos(log_normal, h, beta, kernel=kernel)

@@ -52,8 +52,8 @@ def moments(
             away = state.particles - given.mode
             return jnp.stack([away.mean(axis=0), (away**2).mean(axis=0)])
 
-        sampler = METHODS[method](target, share / largest)
-        path = spos.run(sampler, run_key, given.mode + spread, steps, data=data, observe=seen)[1]
+        sampler = METHODS[method](target.with_data(data), share / largest)
+        path = spos.run(sampler, run_key, given.mode + spread, steps, observe=seen)[1]
         return path[steps // 2 :].mean(axis=0)
 
     def every(shares: jax.Array, keys: jax.Array, data: Any) -> jax.Array:
@@ -70,34 +70,36 @@ def noises(settings: Settings, seed: int, given: Problem) -> dict[str, np.ndarra
     """The noise of every estimate at every place of the run, and as `distance` how far the
     particles are from the mode, root mean squares over particles."""
     made = targets(settings, given)
-    reducing = {name: made[name].estimator for name in settings.scores[1:]}
+    reducing = {name: made[name] for name in settings.scores[1:]}
     whole = covertype.posterior(given.data, None)
     h = settings.noise_share / float(np.linalg.eigvalsh(given.hessian)[-1])
-    walker = spos.sgld(whole, h)
+    given_all, drawing = whole.with_data, made["control variate"].with_data
     start_key, walk_key, batch_key = jax.random.split(jax.random.key(seed), 3)
 
     def walk(carry: Any, first: jax.Array, last: jax.Array, data: Any) -> Any:
         def body(k: jax.Array, carry: Any) -> Any:
             state, memories = carry
             key = jax.random.fold_in(walk_key, k)
-            batch = made["control variate"].draw(jax.random.fold_in(key, 2), k, data)
+            batch = drawing(data).draw(jax.random.fold_in(key, 2), k)
             memories = {
-                name: estimate.apply(memories[name], state.particles, batch)[1]
+                name: estimate.with_data(data).scores(memories[name], state.particles, batch)[1]
                 for name, estimate in reducing.items()
             }
-            return walker.step(key, state, whole.draw(key, k, data))[0], memories
+            return spos.sgld(given_all(data), h).step(key, state)[0], memories
 
         return jax.lax.fori_loop(first, last, body, carry)
 
     def measure(carry: Any, data: Any) -> Any:
         state, memories = carry
-        exact = whole.score(state.particles, whole.draw(batch_key, 0, data))
+        exact = given_all(data).score(state.particles)
 
         def of_batch(key: jax.Array) -> dict[str, jax.Array]:
-            batch = made["control variate"].draw(key, 0, data)
-            scores = {PLAIN: made[PLAIN].score(state.particles, batch.batch)}
+            batch = drawing(data).draw(key, 0)
+            scores = {PLAIN: made[PLAIN].with_data(data).score(state.particles, batch.batch)}
             for name, estimate in reducing.items():
-                scores[name] = estimate.apply(memories[name], state.particles, batch)[0]
+                scores[name] = estimate.with_data(data).scores(
+                    memories[name], state.particles, batch
+                )[0]
             return {n: jnp.mean(jnp.sum((s - exact) ** 2, axis=1)) for n, s in scores.items()}
 
         keys = jax.random.split(batch_key, settings.noise_batches)
@@ -107,7 +109,10 @@ def noises(settings: Settings, seed: int, given: Problem) -> dict[str, np.ndarra
 
     go, look = compiled(walk, settings.hasty), compiled(measure, settings.hasty)
     start = jax.random.normal(start_key, (settings.particles, len(given.mode)))
-    carry = walker.init(start), {name: e.init(start) for name, e in reducing.items()}
+    carry = (
+        spos.sgld(whole, h).init(start),
+        {name: e.first_memory(start) for name, e in reducing.items()},
+    )
     rows, here = [], 0
     for step in settings.noise_steps:
         carry, here = go(carry, here, step, given.data), step
