@@ -76,15 +76,11 @@ def log_density(theta: jax.Array) -> jax.Array:
 
 
 def paths(
+    settings: Any,  # those of this experiment, or of another with the same fields
     seed: int,
-    count: int,
-    bandwidth: Bandwidth,
-    betas: tuple[float, ...],
-    num_steps: int,
-    step_size: float,
-    repeats: int,
     observe: Callable[[spos.State, spos.Info], Any],
-    hasty: bool = False,
+    width: str,
+    count: int,
 ) -> Any:
     """What `observe` sees in each step; leading axes (repeat, β, step).
 
@@ -95,15 +91,16 @@ def paths(
     def one(key: jax.Array, beta: jax.Array) -> Any:
         start_key, run_key = jax.random.split(key)
         start = jax.random.normal(start_key, (count,))
-        sampler = line.sampler(log_density, step_size, beta, bandwidth, count)
-        return spos.run(sampler, run_key, start, num_steps, observe=observe)[1]
+        sampler = line.sampler(log_density, settings.step_size, beta, BANDWIDTHS[width], count)
+        return spos.run(sampler, run_key, start, settings.num_steps, observe=observe)[1]
 
     def all_repeats(keys: jax.Array, betas: jax.Array) -> Any:
         return jax.lax.map(lambda key: jax.vmap(one, (None, 0))(key, betas), keys)
 
     # each number of particles has its own random numbers: their errors are independent
-    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), count), repeats)
-    return jax.tree.map(np.asarray, compiled(all_repeats, hasty)(keys, jnp.asarray(betas)))
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), count), settings.repeats)
+    found = compiled(all_repeats, settings.hasty)(keys, jnp.asarray(settings.betas))
+    return jax.tree.map(np.asarray, found)
 
 
 @once
@@ -113,21 +110,7 @@ def results(settings: Settings, seed: int, tick: Tick) -> Findings:
 
     cases = [(width, count) for width in BANDWIDTHS for count in settings.particles]
     cases.sort(key=lambda case: -case[1])  # the long jobs first, so that no core waits at the end
-    jobs = [
-        functools.partial(
-            paths,
-            seed,
-            count,
-            BANDWIDTHS[width],
-            settings.betas,
-            settings.num_steps,
-            settings.step_size,
-            settings.repeats,
-            second_moment,
-            settings.hasty,
-        )
-        for width, count in cases
-    ]
+    jobs = [functools.partial(paths, settings, seed, second_moment, *case) for case in cases]
     errors: Errors = {}
     for (width, count), seen in zip(cases, in_parallel(jobs, tick), strict=True):
         for n, beta in enumerate(settings.betas):
@@ -138,23 +121,28 @@ def results(settings: Settings, seed: int, tick: Tick) -> Findings:
         for width in BANDWIDTHS
         for beta in settings.betas
     }
-    kept = recorded_steps(settings.num_steps)
-    curves = [
+    return Findings(
+        numbers=curves(errors, settings.num_steps),
+        claims=claims(errors, settings),
+        table=last_errors(errors, settings),
+    )
+
+
+def curves(errors: Errors, num_steps: int) -> dict[str, Any]:
+    """For the record: the mean error and its standard error at some iterations."""
+    kept = recorded_steps(num_steps)
+    found = [
         {
             "method": method,
             "bandwidth": width,
             "particles": count,
-            "error": found[:, kept - 1].mean(0),
-            "se": found[:, kept - 1].std(0, ddof=1) / math.sqrt(len(found)),
+            "error": each[:, kept - 1].mean(0),
+            "se": each[:, kept - 1].std(0, ddof=1) / math.sqrt(len(each)),
         }
         for (method, width), series in errors.items()
-        for count, found in series.items()
+        for count, each in series.items()
     ]
-    return Findings(
-        numbers={"iterations": numbers(kept), "curves": numbers(curves)},
-        claims=claims(errors, settings),
-        table=last_errors(errors, settings),
-    )
+    return {"iterations": numbers(kept), "curves": numbers(found)}
 
 
 def recorded_steps(num_steps: int, points: int = 70) -> np.ndarray:

@@ -78,21 +78,7 @@ def results(settings: Settings, seed: int, tick: Tick) -> Findings:
         return jnp.mean(state.particles**2), info.bandwidth
 
     cases = [(width, m) for m in sorted(settings.particles, reverse=True) for width in BANDWIDTHS]
-    jobs = [
-        functools.partial(
-            paths,
-            seed,
-            count,
-            BANDWIDTHS[width],
-            settings.betas,
-            settings.num_steps,
-            settings.step_size,
-            settings.repeats,
-            seen,
-            settings.hasty,
-        )
-        for width, count in cases
-    ]
+    jobs = [functools.partial(paths, settings, seed, seen, *case) for case in cases]
     total = len(jobs) + 1
     found = dict(zip(cases, in_parallel(jobs, lambda done, _: tick(done, total)), strict=True))
     errors = {

@@ -36,7 +36,7 @@ from spos_experiments.frame.experiment import (
 )
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
 from spos_experiments.paper import line
-from spos_experiments.paper.gaussian import BANDWIDTHS, Errors, label, recorded_steps
+from spos_experiments.paper.gaussian import BANDWIDTHS, Errors, curves, label
 
 TITLE = "A Gaussian posterior with minibatches"
 ABOUT = (
@@ -133,22 +133,9 @@ def results(settings: Settings, seed: int, tick: Tick) -> Findings:
         label(beta): float(np.mean(~(too_large[:, n, -1] < too_large[:, n, 0])))
         for n, beta in enumerate(settings.betas)
     }
-    kept = recorded_steps(settings.num_steps)
-    curves = [
-        {
-            "method": method,
-            "bandwidth": width,
-            "particles": count,
-            "error": each[:, kept - 1].mean(0),
-            "se": each[:, kept - 1].std(0, ddof=1) / math.sqrt(len(each)),
-        }
-        for (method, width), series in errors.items()
-        for count, each in series.items()
-    ]
     return Findings(
         numbers={
-            "iterations": numbers(kept),
-            "curves": numbers(curves),
+            **curves(errors, settings.num_steps),
             "share that grew with the paper's step": numbers(diverged),
         },
         claims=claims(errors, diverged, settings),
