@@ -154,7 +154,7 @@ def generalized(
 def backward_sum(terms: jax.Array, weight: Array) -> jax.Array:
     """S_t = terms_t + weight_t S_{t+1} along the first axis."""
 
-    def step(total: jax.Array, row: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def step(total: jax.Array, row: tuple[jax.Array, Array]) -> tuple[jax.Array, jax.Array]:
         term, share = row
         total = term + share * total
         return total, total
