@@ -89,8 +89,7 @@ def _ablation(record: Record) -> Drawing:
         3.6,
         "What α and β do",
         "mean return on the swing-up in the last tenth of "
-        f"{trials[0]['num_iterations']} iterations\n"
-        "(actor-critic); open circles: the best particle",
+        f"{trials[0]['num_iterations']} iterations\n(actor-critic); circles: the best particle",
         columns=2,
         sharey=True,
     )
