@@ -8,7 +8,6 @@
   distances are alike, as in many dimensions, the median rule makes it a half.
 """
 
-import functools
 from dataclasses import dataclass
 
 import jax
@@ -19,6 +18,7 @@ from spos.cloud import expected_particle_distance
 from spos.diagnostics import cloud
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, rbf
+from spos.programs import compiled
 from spos.types import Particles
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
@@ -57,8 +57,8 @@ class Spread:
 def spread(particles: Particles, kernel: Kernel = rbf()) -> Spread:  # noqa: B008 (immutable)
     """Distances in a cloud of two or more particles, and the kernel weight between them."""
     rows = cloud.points("particles", particles, at_least=2)
-    shape, pairs = cloud.pairs(kernel, rows)
-    nearest, weight = _neighbours(shape, pairs)
+    pairs = cloud.pairs(kernel, rows)
+    nearest, weight = _neighbours(kernel, pairs)
     values = np.quantile(np.asarray(nearest, np.float64), QUANTILES)
     return Spread(
         num_particles=len(rows),
@@ -70,7 +70,7 @@ def spread(particles: Particles, kernel: Kernel = rbf()) -> Spread:  # noqa: B00
     )
 
 
-@functools.partial(jax.jit, static_argnames=("kernel",))
+@compiled()
 def _neighbours(kernel: Kernel, pairs: pairwise.Cloud) -> pairwise.Matrices:
     """Each particle's distance to the nearest other, and its kernel weight on all others."""
     numbers = jnp.arange(len(pairs.theta[0]))

@@ -75,7 +75,7 @@ def judge(
         entropy={kind: entropy(values.mean(axis=0)) for kind, values in chances.items()},
         single_entropy={kind: entropy(values) for kind, values in chances.items()},
         seconds=seconds,
-        reliability=np.stack([mean.confidence, mean.accuracy, mean.count]),
+        reliability=np.stack([mean.confidence, mean.accuracy, mean.counts]),
         validation=np.empty(0),
     )
 
