@@ -19,7 +19,7 @@ anything at all with a probability of at most `level`.
 **The variance** of replica r of R is that of all its points, and R/(R-1) times the square by which
 its mean is off the mean of all replicas: on average the right one, however short the runs.
 
-**Starts** come from a function `start(key, count) -> particles`. Given particles instead, they are
+**Starts** come from a function `start(key, num_particles) -> particles`. Given particles instead, they are
 drawn from those with replacement and moved by normals of Silverman's width.
 """
 
@@ -114,7 +114,7 @@ def bias(
     *,
     num_particles: int | None = None,
     burn_in: float = 0.5,
-    replicas: int = 16,
+    num_replicas: int = 16,
     seed: int = 0,
     level: float = 0.01,
 ) -> BiasReport:
@@ -128,7 +128,7 @@ def bias(
     checks.positive("step_size", step_size)
     checks.whole("num_steps", num_steps, at_least=2)
     checks.fraction("burn_in", burn_in)
-    checks.whole("replicas", replicas, at_least=3)
+    checks.whole("num_replicas", num_replicas, at_least=3)
     checks.positive("level", level)
     if not callable(start):
         cloud = checks.particles(start)
@@ -149,7 +149,7 @@ def bias(
             make_sampler(h),
             start,
             size,
-            jax.random.split(jax.random.fold_in(root, kind), replicas),
+            jax.random.split(jax.random.fold_in(root, kind), num_replicas),
             times * num_steps,
             burn_in,
         )
@@ -169,7 +169,7 @@ def bias(
         step_bias=estimates(lambda m: 2 * (here[m] - half[m]), rate),
         particle_bias=estimates(lambda m: 2 * (here[m] - twice[m]), rate),
         extrapolated=estimates(lambda m: 2 * half[m] + 2 * twice[m] - 3 * here[m]),
-        title=f"Bias of step {step_size:g} and of {count} particles: {replicas} replicas of "
+        title=f"Bias of step {step_size:g} and of {count} particles: {num_replicas} replicas of "
         f"{num_steps} steps, {burn_in:.0%} of them left out",
         level=level,
     )
@@ -193,9 +193,9 @@ def resampled(cloud: Particles) -> Callable[[jax.Array, int], Particles]:
     points = len(leaves[0])
     width = points ** (-1.0 / (4 + sum(leaf[0].size for leaf in leaves)))
 
-    def start(key: jax.Array, count: int) -> Particles:
+    def start(key: jax.Array, num_particles: int) -> Particles:
         chosen, *moves = jax.random.split(key, 1 + len(leaves))
-        rows = jax.random.randint(chosen, (count,), 0, points)
+        rows = jax.random.randint(chosen, (num_particles,), 0, points)
         return jax.tree.unflatten(
             structure,
             [

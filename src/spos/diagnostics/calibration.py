@@ -101,7 +101,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Reliability:
-    """`confidence`, `accuracy` and `count` of each bin (nan where it is empty), and what they add
+    """`confidence`, `accuracy` and `counts` of each bin (nan where it is empty), and what they add
     up to: the expected calibration error `ece`, and the `floor` of an honest forecast."""
 
     ece: float
@@ -111,25 +111,25 @@ class Reliability:
     edges: np.ndarray
     confidence: np.ndarray
     accuracy: np.ndarray
-    count: np.ndarray
+    counts: np.ndarray
 
     def __str__(self) -> str:
-        shares = self.count / self.count.sum()
+        shares = self.counts / self.counts.sum()
         confidence, accuracy = (
             np.nansum(shares * self.confidence),
             np.nansum(shares * self.accuracy),
         )
         return (
-            f"{self.count.sum()} predictions: accuracy {accuracy:.1%}, mean confidence "
-            f"{confidence:.1%}; expected calibration error {self.ece:.4f} over {len(self.count)} "
+            f"{self.counts.sum()} predictions: accuracy {accuracy:.1%}, mean confidence "
+            f"{confidence:.1%}; expected calibration error {self.ece:.4f} over {len(self.counts)} "
             f"bins (about {self.floor:.4f} by chance alone), negative log-likelihood "
             f"{self.nll:.4g}, Brier score {self.brier:.4g}."
         )
 
     def plot(self, axes: Any = None) -> Any:
         """The reliability diagram, with points as large as their bins are full; the figure."""
-        tint, full = figures.COLOURS["spos"], self.count > 0
-        x, y, count = self.confidence[full], self.accuracy[full], self.count[full]
+        tint, full = figures.COLOURS["spos"], self.counts > 0
+        x, y, count = self.confidence[full], self.accuracy[full], self.counts[full]
         binomial = _scipy("plot").stats.binom
         low, high = np.asarray(binomial.interval(BY_CHANCE, count, np.minimum(x, 1))) / count
         with figures.style():
@@ -181,14 +181,14 @@ def coverage(
     return Coverage(u, nominal, observed, float(test.statistic), float(test.pvalue))
 
 
-def ece(probabilities: Any, labels: Any, *, bins: int = 15) -> Reliability:
+def ece(probabilities: Any, labels: Any, *, num_bins: int = 15) -> Reliability:
     """The expected calibration error of probabilities (n, K) of classes, with its bins."""
     p, labels = _forecast(probabilities, labels)
-    checks.whole("bins", bins)
-    edges, best = np.linspace(0, 1, bins + 1), p.max(axis=1)
+    checks.whole("num_bins", num_bins)
+    edges, best = np.linspace(0, 1, num_bins + 1), p.max(axis=1)
     place = np.searchsorted(edges[1:-1], best)  # a confidence on an edge belongs below it
     count, sure, right, chance = (
-        np.bincount(place, weights, bins)
+        np.bincount(place, weights, num_bins)
         for weights in (None, best, p.argmax(axis=1) == labels, np.clip(best * (1 - best), 0, None))
     )
     with np.errstate(invalid="ignore"):  # of an empty bin
@@ -201,7 +201,7 @@ def ece(probabilities: Any, labels: Any, *, bins: int = 15) -> Reliability:
         edges=edges,
         confidence=confidence,
         accuracy=accuracy,
-        count=count,
+        counts=count,
     )
 
 

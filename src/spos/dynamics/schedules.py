@@ -5,7 +5,7 @@ Wherever a step size is asked for, a number, one of these, or any optax schedule
     constant(h)                    h
     inverse(h0)                    h0 / (k + 1)                   the SPOS paper's decreasing step
     polynomial(h0, shift, power)   h0 · (1 + k / shift)^(-power)  the usual choice for SGLD
-    cosine(h0, steps, last)        h0 · (last + (1 - last) (1 + cos(π k/steps)) / 2), k ≤ steps
+    cosine(h0, K, last)            h0 · (last + (1 - last) (1 + cos(π k/K)) / 2) for k ≤ K steps
 
 Their numbers are leaves, so that samplers which differ in them share a compiled program. An optax
 schedule is a function, which is structure: another one is another program.
@@ -57,11 +57,11 @@ class Cosine(Value):
     """From `initial` down to `last · initial` along half a cosine."""
 
     initial: Number
-    steps: Number
+    num_steps: Number
     last: Number
 
     def __call__(self, step: jax.Array) -> jax.Array:
-        share = jnp.minimum(step / self.steps, 1.0)
+        share = jnp.minimum(step / self.num_steps, 1.0)
         fall = 0.5 * (1.0 + jnp.cos(jnp.pi * share))
         return self.initial * (self.last + (1.0 - self.last) * fall)
 

@@ -71,7 +71,7 @@ def judge(plan: Plan, networks: Particles, sets: Sets, seconds: float) -> Outcom
         entropy={kind: entropy(values.mean(axis=0)) for kind, values in said.items()},
         single_entropy={kind: entropy(values) for kind, values in said.items()},
         seconds=seconds,
-        reliability=np.stack([mean.confidence, mean.accuracy, mean.count]),
+        reliability=np.stack([mean.confidence, mean.accuracy, mean.counts]),
         validation=np.empty(0),
     )
 
