@@ -145,11 +145,11 @@ def test_a_changed_number_is_noticed_even_in_a_whole_file(saved):
 def test_a_write_that_fails_half_way_leaves_the_old_file(saved, monkeypatch):
     before = saved.read_bytes()
 
-    def full_disk(file, **_):
+    def full_disk(file, arrays):
         file.write(b"half")
         raise OSError("no space left")
 
-    monkeypatch.setattr(np, "savez", full_disk)
+    monkeypatch.setattr("spos.io.npz.write", full_disk)
     with pytest.raises(OSError, match="no space left"):
         result().save(saved)
     assert saved.read_bytes() == before

@@ -63,7 +63,7 @@ def test_numbers_are_rounded_and_what_is_not_finite_is_null():
     [
         ("{}", "it has no format version"),
         ("not json", "is not a record"),
-        ("[1]", "it has no format version"),
+        ("[1]", "it must be an object, got a list of 1"),
         ('{"format": 2}', "has the record format 2, but this version of spos reads 1"),
         ('{"format": 1}', "is not a complete record"),
     ],

@@ -152,7 +152,8 @@ def load(path: Any) -> Result:
         raise ValueError(
             f"{path}: format {meta.get('format')} is not {FORMAT}; not a saved result?"
         )
-    return Result(**unpacked(arrays, meta))
+    with archive.making_sense(path):
+        return Result(**unpacked(arrays, meta))
 
 
 def unpacked(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> dict[str, Any]:

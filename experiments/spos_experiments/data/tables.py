@@ -18,19 +18,29 @@ when it was fetched, or the one in the catalogue; so must any file with a note o
 
 import hashlib
 import os
-import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spos import checks
-from spos.io.archive import UNREADABLE
-from spos_experiments.data.catalogue import BUNDLED, FILES, NAMES, UCI, YEAR, DataError, Entry
+from spos.io.files import read_plain
+from spos_experiments.data import reading
+from spos_experiments.data.catalogue import (
+    BUNDLED,
+    FILES,
+    MNIST,
+    NAMES,
+    UCI,
+    YEAR,
+    DataError,
+    Entry,
+)
+from spos_experiments.data.reading import Splits
 
 YEAR_TEXT = "YearPredictionMSD.txt"
 YEAR_TRAIN = 463_715  # of all rows
-Splits = tuple[tuple[np.ndarray, np.ndarray], ...]
+MOST_NOTED = 1000  # bytes of a checksum and a name
 
 
 class Table(NamedTuple):
@@ -54,14 +64,15 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Table:
     if path is None:
         raise DataError(_missing(name, folder))
     _trust(path, FILES[name])
-    if name == "mnist":
-        return _mnist(path)
-    if path.suffix == ".txt":
-        return _year(path, *_text(path))
-    X, y, splits = _npz(path)
-    if name == "year":
-        return _year(path, X, y)
-    return Table(name, X, y, splits or random_splits(len(y), UCI[name].num_splits))
+    with reading.making_sense(path):
+        if name == "mnist":
+            return _mnist(path)
+        if path.suffix == ".txt":
+            return _year(path, *reading.lines(path))
+        X, y, splits = reading.table(path, FILES[name])
+        if name == "year":
+            return _year(path, X, y)
+        return Table(name, X, y, splits or random_splits(len(y), UCI[name].num_splits))
 
 
 def find(name: str, folder: str | os.PathLike[str] | None = None) -> Path | None:
@@ -85,13 +96,23 @@ def listing(folder: str | os.PathLike[str] | None = None) -> list[str]:
 def places(folder: str | os.PathLike[str] | None = None) -> list[Path]:
     """The folders to look in."""
     if folder is not None:
-        return [checks.folder("folder", folder).expanduser()]
+        return [_folder("folder", folder)]
     named = os.environ.get("SPOS_DATA")
-    return [*([Path(named).expanduser()] if named else []), cache()]
+    return [*([_folder("SPOS_DATA", named)] if named else []), cache()]
 
 
 def cache() -> Path:
-    return Path(os.environ.get("SPOS_CACHE") or "~/.cache/spos").expanduser()
+    return _folder("SPOS_CACHE", os.environ.get("SPOS_CACHE") or "~/.cache/spos")
+
+
+def _folder(name: str, value: str | os.PathLike[str]) -> Path:
+    """A folder that is there or can be made, perhaps in somebody's home."""
+    try:
+        return checks.folder(name, checks.folder(name, value).expanduser())
+    except ValueError as error:  # it is a file
+        raise DataError(str(error)) from error
+    except RuntimeError as error:  # nobody of this name has a home
+        raise DataError(f"{name} must name a folder, got {value}: {error}") from error
 
 
 def checksum_note(path: Path) -> Path:
@@ -101,7 +122,8 @@ def checksum_note(path: Path) -> Path:
 
 def random_splits(rows: int, num_splits: int) -> Splits:
     """The published splits, for rows in the published order."""
-    random, train = np.random.RandomState(1), round(0.9 * rows)  # the generator they came from
+    random = np.random.RandomState(1)  # the generator they came from
+    train = min(round(0.9 * rows), rows - 1)  # of very few rows, one is left for the test
     orders = [random.permutation(rows) for _ in range(num_splits)]
     return tuple((order[:train], order[train:]) for order in orders)
 
@@ -119,8 +141,10 @@ def _missing(name: str, folder: Any) -> str:
 def _trust(path: Path, entry: Entry) -> None:
     """Refuse a file that is not what was fetched. A folder of the user holds what it holds."""
     note = checksum_note(path)
-    noted = note.read_text(encoding="utf-8").split()[:1] if note.is_file() else []
-    if not note.is_file() and (cache() not in path.parents or entry.sha256 is None):
+    noted: list[str] = []
+    if note.is_file():
+        noted = read_plain(note, MOST_NOTED, links=True).decode("ascii", "replace").split()[:1]
+    elif cache() not in path.parents or entry.sha256 is None:
         return
     with open(path, "rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -131,54 +155,17 @@ def _trust(path: Path, entry: Entry) -> None:
         )
 
 
-def _npz(path: Path) -> tuple[np.ndarray, np.ndarray, Splits]:
-    """Features, targets and the splits, if there are any."""
-    found = _arrays(path, ("X", "y"))
-    X, y = _checked(path, found["X"], found["y"])
-    if "n_splits" not in found:
-        return X, y, ()
-    try:
-        splits = tuple(
-            (found[f"train_idx_{k}"], found[f"test_idx_{k}"]) for k in range(int(found["n_splits"]))
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{path} does not have the splits it promises: {error}") from error
-    for k, split in enumerate(splits):
-        if not np.array_equal(np.sort(np.concatenate(split, axis=None)), np.arange(len(y))):
-            raise DataError(f"{path}: split {k} must hold each of the {len(y)} rows exactly once")
-    return X, y, splits
-
-
-def _text(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of an empty file, which is seen below
-            lines = np.loadtxt(path, delimiter=",", dtype=np.float32, ndmin=2)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} is not lines of numbers: {error}") from error
-    return _checked(path, lines[:, 1:], lines[:, 0])
-
-
 def _year(path: Path, X: np.ndarray, y: np.ndarray) -> Table:
     if X.shape[1] != YEAR.columns:
         raise DataError(f"{path} must have {YEAR.columns} features, got {X.shape[1]}")
     rows, train = np.arange(len(y)), len(y) * YEAR_TRAIN // YEAR.rows
-    return Table("year", X, y, ((rows[:train], rows[train:]),))
+    return Table("year", X, y, (reading.both_sides(path, rows[:train], rows[train:]),))
 
 
 def _mnist(path: Path) -> Table:
-    forms = {"x_train": (28, 28), "x_test": (28, 28), "y_train": (), "y_test": ()}
-    found = _arrays(path, tuple(forms))
-    for part, form in forms.items():
-        array, partner = found[part], found["y" + part[1:]]
-        if array.dtype != np.uint8 or array.shape != (*partner.shape[:1], *form):
-            raise DataError(
-                f"{path} must hold uint8 images of 28 × 28 and a label for each, got {part} as "
-                f"{array.dtype} of shape {array.shape}"
-            )
-    X, y = (np.concatenate([found[f"{kind}_train"], found[f"{kind}_test"]]) for kind in "xy")
-    rows, train = np.arange(len(y)), len(found["y_train"])
-    return Table("mnist", X, y, ((rows[:train], rows[train:]),))
+    X, y, train = reading.images(path, MNIST)
+    rows = np.arange(len(y))
+    return Table("mnist", X, y, (reading.both_sides(path, rows[:train], rows[train:]),))
 
 
 def _bundled(name: str) -> Table:
@@ -189,27 +176,3 @@ def _bundled(name: str) -> Table:
     bunch = load_diabetes(scaled=False) if name == "diabetes" else load_digits()
     splits = random_splits(len(bunch.target), BUNDLED[name].num_splits)
     return Table(name, bunch.data, bunch.target, splits)
-
-
-def _arrays(path: Path, needed: tuple[str, ...]) -> dict[str, np.ndarray]:
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            found = {name: arrays[name] for name in arrays.files}
-    except UNREADABLE as error:
-        raise DataError(f"{path} is not a whole .npz file of numbers: {error}") from error
-    if absent := [name for name in needed if name not in found]:
-        raise DataError(f"{path} must hold {', '.join(needed)}, but has no {', '.join(absent)}")
-    return found
-
-
-def _checked(path: Path, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if X.ndim != 2 or y.shape != X.shape[:1] or len(y) < 2 or X.shape[1] == 0:
-        raise DataError(
-            f"{path} must hold at least two rows of features and a target for each, got shapes "
-            f"{X.shape} and {y.shape}"
-        )
-    if X.dtype.kind not in "fiu" or y.dtype.kind not in "fiu":
-        raise DataError(f"{path} must hold numbers, got {X.dtype} and {y.dtype}")
-    if not (np.isfinite(X).all() and np.isfinite(y).all()):
-        raise DataError(f"{path} must hold finite numbers, got some that are not")
-    return X if X.dtype.kind == "f" else X.astype(np.float64), y.astype(np.float64)

@@ -3,23 +3,35 @@
 The page is made from the records alone. On top stands every claim with its verdict; then comes a
 section for each experiment with its figures, its claims, its numbers and the command line that made
 them. Each number links to that line.
+
+Records may come from others. All text in them is escaped (`spos.io.markup`), and nothing gets into
+the page but figures that lie beside their record: no other folder is named, no link is followed,
+and what is not a PNG or GIF of a sane size is refused.
 """
 
-import html as text
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from spos.io import html
+from spos.io.files import read_plain
+from spos.io.markup import Markup
 from spos_experiments.frame import record
-from spos_experiments.frame.record import HOLDS, NOT_SEEN, Claim, Record, RecordError
+from spos_experiments.frame.record import (
+    HOLDS,
+    NOT_SEEN,
+    Claim,
+    Illustration,
+    Record,
+    RecordError,
+)
 
 TITLE = "The SPOS paper, measured"
 # green, vermilion and blue that colour-blind readers can tell apart; a sign says the same
 MARKS = {HOLDS: ("#009E73", "✓"), NOT_SEEN: ("#D55E00", "✗")}
 PARTLY = ("#0072B2", "◐")
 QUIET = "color:var(--soft);font-size:.88rem"
+MOST_BYTES = 2**24  # of a figure
 
 
 @dataclass(frozen=True)
@@ -28,16 +40,18 @@ class Command:
 
     made: Record
 
-    def html(self) -> str:
+    def html(self) -> Markup:
         versions = ", ".join(f"{name} {number}" for name, number in self.made.versions.items())
         busy = self.made.cpu_seconds
         cores = f" ({busy:.0f} s of processor time)" if busy else ""
-        note = f"Took {self.made.seconds:.0f} s{cores}; {versions}."
-        return (
-            f'<pre id="{_anchor(self.made)}" style="overflow-x:auto;padding:.6rem .8rem;'
-            'border:1px solid var(--line);border-radius:6px"><code>'
-            f"{text.escape(self.made.command)}</code></pre>"
-            f'<p style="{QUIET}">{text.escape(note)}</p>'
+        return Markup(
+            '<pre id="$anchor" style="overflow-x:auto;padding:.6rem .8rem;'
+            'border:1px solid var(--line);border-radius:6px"><code>$command</code></pre>'
+            '<p style="$quiet">$note</p>',
+            anchor=_anchor(self.made),
+            command=self.made.command,
+            quiet=QUIET,
+            note=f"Took {self.made.seconds:.0f} s{cores}; {versions}.",
         )
 
 
@@ -47,8 +61,8 @@ class Place:
 
     name: str
 
-    def html(self) -> str:
-        return f'<div id="{text.escape(self.name)}"></div>'
+    def html(self) -> Markup:
+        return Markup('<div id="$name"></div>', name=self.name)
 
 
 @dataclass(frozen=True)
@@ -57,10 +71,11 @@ class Source:
 
     made: Record
 
-    def html(self) -> str:
-        return (
-            '<p style="font-size:.88rem">Made by '
-            f'<a href="#{_anchor(self.made)}"><code>{text.escape(self.made.command)}</code></a></p>'
+    def html(self) -> Markup:
+        return Markup(
+            '<p style="font-size:.88rem">Made by <a href="#$anchor"><code>$command</code></a></p>',
+            anchor=_anchor(self.made),
+            command=self.made.command,
         )
 
 
@@ -71,16 +86,23 @@ class Verdict:
     claim: Claim
     made: Record
 
-    def html(self) -> str:
+    def html(self) -> Markup:
         tint, _ = MARKS.get(self.claim.verdict, PARTLY)
-        return (
-            f'<div style="border-left:4px solid {tint};padding-left:.9rem;margin:1.2rem 0">'
-            f"<p><strong>{text.escape(self.claim.claim)}</strong></p>"
-            f"<p>{_verdict(self.claim)}</p>"
-            f"{_measured(self.claim.measured)}"
-            f'<p><a href="#{_anchor(self.made)}">The command behind these numbers</a></p>'
-            f'<p style="{QUIET}">Rule: {text.escape(self.claim.rule)}</p>'
-            "</div>"
+        return Markup(
+            '<div style="border-left:4px solid $tint;padding-left:.9rem;margin:1.2rem 0">'
+            "<p><strong>$claim</strong></p>"
+            "<p>$verdict</p>"
+            "$measured"
+            '<p><a href="#$anchor">The command behind these numbers</a></p>'
+            '<p style="$quiet">Rule: $rule</p>'
+            "</div>",
+            tint=tint,
+            claim=self.claim.claim,
+            verdict=_verdict(self.claim),
+            measured=_measured(self.claim.measured),
+            anchor=_anchor(self.made),
+            quiet=QUIET,
+            rule=self.claim.rule,
         )
 
 
@@ -90,14 +112,19 @@ class Overview:
 
     records: Sequence[Record]
 
-    def html(self) -> str:
+    def html(self) -> Markup:
         items = [
-            f'<li style="margin:.5rem 0"><a href="#{made.experiment}" style="color:inherit">'
-            f"{text.escape(claim.claim)}</a> {_verdict(claim)}</li>"
+            Markup(
+                '<li style="margin:.5rem 0"><a href="#$place" style="color:inherit">$claim</a> '
+                "$verdict</li>",
+                place=made.experiment,
+                claim=claim.claim,
+                verdict=_verdict(claim),
+            )
             for made in self.records
             for claim in made.claims
         ]
-        return f'<ul style="padding-left:1.1rem">{"".join(items)}</ul>'
+        return Markup('<ul style="padding-left:1.1rem">$items</ul>', items=Markup.join(items))
 
 
 def build(folder: Path, out: Path) -> Path:
@@ -116,6 +143,9 @@ def find(folder: Path) -> list[Record]:
     paths = sorted(folder.glob(f"*/{record.FILE}"))
     if not paths:
         raise RecordError(f"there are no records in {folder}; make some with `spos paper all`")
+    for path in paths:
+        if path.parent.is_symlink():
+            raise RecordError(f"{path.parent} is a link, which is not followed")
     records = [record.read(path) for path in paths]
     for made, path in zip(records, paths, strict=True):
         if made.experiment != path.parent.name:
@@ -136,37 +166,51 @@ def _opening(records: Sequence[Record]) -> html.Section:
     )
     tiny = [made.experiment for made in records if made.quick]
     note = f"Tiny trial runs, from which nothing follows: {', '.join(tiny)}." if tiny else ""
-    blocks: list[Any] = [html.Text(about), *([html.Text(note)] if note else []), Overview(records)]
+    notes = [html.Text(note)] if note else []
+    blocks: list[html.Block] = [html.Text(about), *notes, Overview(records)]
     return html.Section("", blocks)
 
 
 def _section(made: Record, folder: Path) -> html.Section:
-    blocks: list[Any] = [Place(made.experiment), html.Text(made.about)]
-    for figure in made.figures:
-        path = folder / made.experiment / figure.file
-        try:
-            image = path.read_bytes()
-        except OSError as error:
-            raise RecordError(f"cannot read the figure {path}: {error.strerror}") from error
-        blocks += [html.Picture(image, figure.alt, figure.caption)]
+    blocks: list[html.Block] = [Place(made.experiment), html.Text(made.about)]
+    blocks += [_picture(figure, folder / made.experiment) for figure in made.figures]
     blocks += [Verdict(claim, made) for claim in made.claims]
     blocks += [made.table, Source(made), Command(made)]
     return html.Section(made.title, blocks)
 
 
-def _measured(sentence: str) -> str:
+def _picture(figure: Illustration, folder: Path) -> html.Picture:
+    """A figure beside its record, which `Illustration` knows by a bare name."""
+    path = folder / figure.file
+    try:
+        image = read_plain(path, MOST_BYTES, links=False)
+        return html.Picture(image, figure.alt, figure.caption)
+    except OSError as error:
+        raise RecordError(f"cannot read the figure {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise RecordError(f"cannot use the figure {path}: {error}") from error
+
+
+def _measured(sentence: str) -> Markup:
     """A sentence; one that lists many things after a colon becomes a list."""
     head, _, rest = sentence.partition(": ")
     things = rest.removesuffix(".").split("; ")
     if len(things) < 3:
-        return f"<p>{text.escape(sentence)}</p>"
-    items = "".join(f"<li>{text.escape(thing)}</li>" for thing in things)
-    return f'<p>{text.escape(head)}:</p><ul style="padding-left:1.1rem">{items}</ul>'
+        return Markup("<p>$sentence</p>", sentence=sentence)
+    items = Markup.join(Markup("<li>$thing</li>", thing=thing) for thing in things)
+    return Markup(
+        '<p>$head:</p><ul style="padding-left:1.1rem">$items</ul>', head=head, items=items
+    )
 
 
-def _verdict(claim: Claim) -> str:
+def _verdict(claim: Claim) -> Markup:
     tint, mark = MARKS.get(claim.verdict, PARTLY)
-    return f'<strong style="color:{tint}">{mark} {text.escape(claim.verdict)}</strong>'
+    return Markup(
+        '<strong style="color:$tint">$mark $verdict</strong>',
+        tint=tint,
+        mark=mark,
+        verdict=claim.verdict,
+    )
 
 
 def _anchor(made: Record) -> str:

@@ -4,11 +4,15 @@ A record holds the settings, the seed, the versions, the command line that makes
 numbers, the claims that were put to the test, and which figures belong to it. Figures and the
 report are drawn from records alone. Lists of numbers stay on one line, so that a change between two
 runs can be read as a difference of text.
+
+A record may come from others: `read` takes it only if every field is of the type that is declared
+here (`spos.io.schema`).
 """
 
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from spos.io import archive
-from spos.io.files import write_whole
+from spos.io import archive, schema, strictjson
+from spos.io.files import read_plain, write_whole
 from spos.io.html import Table
 
 FORMAT = 1
 FILE = "record.json"
+_EXPERIMENT = re.compile(r"[a-z0-9_-]+")
+_FIGURE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*\.(?:png|gif)")
 HOLDS, ONLY_WHEN, NOT_SEEN = "holds", "holds only when ", "not seen"
 
 
@@ -76,6 +82,14 @@ class Illustration:
     alt: str
     caption: str
 
+    def __post_init__(self) -> None:
+        if not _FIGURE.fullmatch(self.file):
+            raise ValueError(
+                f"file must be the bare name of a .png or .gif beside the record, got {self.file!r}"
+            )
+        if not self.alt.strip():
+            raise ValueError(f"alt must say what {self.file} shows, got nothing")
+
 
 @dataclass(frozen=True)
 class Record:
@@ -98,6 +112,15 @@ class Record:
         None  # of all cores; unlike `seconds`, other programs hardly touch it
     )
 
+    def __post_init__(self) -> None:
+        if not _EXPERIMENT.fullmatch(self.experiment):
+            raise ValueError(
+                f"experiment must be a name of a-z, 0-9, _ and -, got {self.experiment!r}"
+            )
+        files = [figure.file for figure in self.figures]
+        if len(set(files)) < len(files):
+            raise ValueError(f"figures must be different files, got {', '.join(files)}")
+
 
 def write(path: Path, record: Record) -> None:
     """Write the record, atomically."""
@@ -112,24 +135,22 @@ def write(path: Path, record: Record) -> None:
 def read(path: Path) -> Record:
     """The record in a file, or a `RecordError`."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = read_plain(path, strictjson.MOST_BYTES, links=False)
+        found = schema.read(dict[str, Any], strictjson.load(content))
     except OSError as error:
         raise RecordError(f"cannot read the record {path}: {error.strerror}") from error
     except ValueError as error:
         raise RecordError(f"{path} is not a record: {error}") from error
-    if not isinstance(found, dict) or "format" not in found:
+    if "format" not in found:
         raise RecordError(f"{path} is not a record: it has no format version")
     if (version := found.pop("format")) != FORMAT:
         raise RecordError(
-            f"{path} has the record format {version!r}, but this version of spos reads "
+            f"{path} has the record format {version!r:.20}, but this version of spos reads "
             f"{FORMAT}; make it again with `spos paper`"
         )
     try:
-        found["claims"] = [Claim(**claim) for claim in found["claims"]]
-        found["figures"] = [Illustration(**figure) for figure in found["figures"]]
-        found["table"] = Table(**found["table"])
-        return Record(**found)
-    except (KeyError, TypeError, ValueError) as error:
+        return schema.read(Record, found, "the record")
+    except schema.SchemaError as error:
         raise RecordError(f"{path} is not a complete record: {error}") from error
 
 

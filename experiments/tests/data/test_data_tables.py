@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spos.cli import main
 from spos_experiments import data
 from spos_experiments.data import DataError, fetch
 from spos_experiments.data.catalogue import FILES, UCI
@@ -203,14 +204,35 @@ ROWS = np.arange(SIZE)
     ("changes", "complaint"),
     [
         ({"y": None}, "must hold X, y, but has no y"),
-        ({"X": np.ones(SIZE)}, r"got shapes \(30,\) and \(30,\)"),
+        ({"X": np.ones(SIZE)}, r"X must be rows of numbers, got float64 of shape \(30,\)"),
         ({"y": np.ones(SIZE - 1)}, r"got shapes \(30, 3\) and \(29,\)"),
         ({"X": np.ones((1, 3)), "y": np.ones(1)}, "at least two rows"),
-        ({"X": np.full((SIZE, 3), "a")}, "must hold numbers"),
+        (
+            {"X": np.full((SIZE, 3), "a")},
+            "not a whole .npz file of numbers.*X.npy is not",
+        ),
         ({"X": np.full((SIZE, 3), np.nan)}, "must hold finite numbers"),
-        ({"y": np.full(SIZE, {"a": 1}, object)}, "not a whole .npz file of numbers.*allow_pickle"),
+        (
+            {"y": np.full(SIZE, {"a": 1}, object)},
+            "not a whole .npz file of numbers.*y.npy is",
+        ),
         ({"n_splits": np.int64(1)}, "does not have the splits it promises.*train_idx_0"),
-        ({"n_splits": np.ones(2)}, "does not have the splits it promises"),
+        ({"n_splits": np.ones(2)}, r"n_splits must be one number, got float64 of shape \(2,\)"),
+        ({"n_splits": np.inf}, "does not have the splits it promises: n_splits is inf"),
+        ({"n_splits": np.nan}, "n_splits is nan"),
+        ({"n_splits": 1.5}, "n_splits is 1.5"),
+        ({"n_splits": -1}, "n_splits is -1"),
+        ({"n_splits": 10**18}, "n_splits is 1000000000000000000"),
+        ({"n_splits": 1, "train_idx_0": ROWS, "test_idx_0": ROWS[:0]}, "got 30 and 0"),
+        ({"n_splits": 1, "train_idx_0": ROWS[:0], "test_idx_0": ROWS}, "got 0 and 30"),
+        (
+            {"n_splits": 1, "train_idx_0": ROWS[5:] * 1.0, "test_idx_0": ROWS[:5]},
+            "train_idx_0 must be the numbers of rows, got float64",
+        ),
+        (
+            {"n_splits": 1, "train_idx_0": ROWS[6:].reshape(2, 12), "test_idx_0": ROWS[:6]},
+            r"train_idx_0 must be the numbers of rows, got int64 of shape \(2, 12\)",
+        ),
         ({"n_splits": 1, "train_idx_0": ROWS, "test_idx_0": ROWS[:3]}, "split 0 must hold each of"),
         ({"n_splits": 1, "train_idx_0": ROWS[4:], "test_idx_0": ROWS[:3]}, "30 rows exactly once"),
     ],
@@ -251,11 +273,14 @@ def images(count, dtype=np.uint8, side=28):
     [
         ({}, None),
         ({"x_test": None}, "has no x_test"),
-        ({"x_train": images(6, np.float32)}, "got x_train as float32"),
+        ({"x_train": images(6, np.float32)}, "x_train must be images of bytes, got float32"),
         ({"x_test": images(2, side=8)}, r"got x_test as uint8 of shape \(2, 8, 8\)"),
         ({"y_train": np.zeros(5, np.uint8)}, r"got x_train as uint8 of shape \(6, 28, 28\)"),
-        ({"y_test": np.zeros((2, 10), np.uint8)}, "got y_test as uint8"),
-        ({"y_test": np.uint8(3)}, "got x_test"),
+        ({"y_test": np.zeros((2, 10), np.uint8)}, r"y_test must be .*got uint8 of shape \(2, 10\)"),
+        ({"y_test": np.uint8(3)}, r"y_test must be a byte .*got uint8 of shape \(\)"),
+        ({"y_test": np.full(2, 10, np.uint8)}, "a label from 0 to 9"),
+        ({"x_test": images(0), "y_test": np.zeros(0, np.uint8)}, "got 6 and 0"),
+        ({"x_train": images(0), "y_train": np.zeros(0, np.uint8)}, "got 0 and 2"),
     ],
 )
 def test_images_come_with_a_label_each(changes, complaint, tmp_path):
@@ -270,6 +295,69 @@ def test_images_come_with_a_label_each(changes, complaint, tmp_path):
     else:
         with pytest.raises(DataError, match=complaint):
             data.load("mnist", tmp_path)
+
+
+def test_arrays_that_are_not_needed_may_be_anything(tmp_path):
+    written(tmp_path, names=np.array(["CRIM", "ZN", "CHAS"]), more=np.array([{}], object))
+    assert data.load("boston", tmp_path).X.shape == (SIZE, 3)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 5, 9])
+def test_the_fewest_rows_still_leave_one_for_the_test(rows, tmp_path):
+    written(tmp_path, **numbers(rows))
+    for train, test in data.load("boston", tmp_path).splits:
+        assert len(train) + len(test) == rows
+        assert len(test) >= 1
+    years = np.zeros((2, 90)), np.zeros(2)
+    written(tmp_path, "year", X=years[0], y=years[1])
+    assert [len(part) for part in data.load("year", tmp_path).splits[0]] == [1, 1]
+
+
+def test_a_small_file_cannot_unfold_to_a_huge_one(tmp_path):
+    import tracemalloc
+
+    zeros = np.zeros((2**20, 9))  # 75 megabytes in less than one
+    np.savez_compressed(tmp_path / "boston.npz", X=zeros, y=zeros[:, 0])
+    del zeros
+    tracemalloc.start()
+    with pytest.raises(DataError, match="would unfold to more than"):
+        data.load("boston", tmp_path)
+    assert tracemalloc.get_traced_memory()[1] < 2**20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_numbers_come_in_the_order_of_this_machine(order, tmp_path):
+    written(tmp_path, X=numbers()["X"].astype(f"{order}f4"), y=np.arange(SIZE, dtype=f"{order}i2"))
+    table = data.load("boston", tmp_path)
+    assert table.X.dtype == np.float32
+    assert table.X.dtype.isnative
+    np.testing.assert_array_equal(table.y, np.arange(SIZE))
+
+
+def test_a_file_in_place_of_a_folder_is_one_sentence(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("")
+    for arguments, place in [
+        (["--data", str(tmp_path / "file")], "folder"),
+        (["--data", "~nobody-at-all/data"], "folder"),  # without a home
+        ([], "SPOS_DATA"),
+        ([], "SPOS_CACHE"),
+    ]:
+        if place != "folder":
+            monkeypatch.setenv(place, str(tmp_path / "file"))
+        assert main(["data", "list", *arguments]) == 1
+        printed = capsys.readouterr()
+        [line] = printed.err.splitlines()
+        assert line.startswith(f"spos data: {place} must name a folder, got ")
+        monkeypatch.delenv(place, raising=False)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"", b"x" * 10**6])
+def test_a_damaged_note_of_a_checksum_is_one_sentence(content, tmp_path):
+    written(tmp_path)
+    (tmp_path / "boston.sha256").write_bytes(content)
+    with pytest.raises(OSError, match=r"boston\.(npz is damaged|sha256)"):
+        data.load("boston", tmp_path)
 
 
 def test_the_cache_must_hold_the_known_file(tmp_path):

@@ -4,67 +4,92 @@ The file names its estimator, and only that class reads it. What is read is chec
 network that its settings describe.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from spos.estimators.programs import Form, particle_form
 from spos.estimators.rows import Scaling
-from spos.io import archive
+from spos.io import archive, schema
 from spos.result import versions
 from spos.types import Particles
 
-FORMAT = 1
-COUNTS = ("n_features_in_", "n_iter_", "n_rows_seen_")
+FORMAT = 2
 LABEL_KINDS = "biufUO"  # of NumPy: truth values, whole and real numbers, strings, Python's own
+
+
+class Labels(NamedTuple):
+    """An array of numbers or strings, as JSON."""
+
+    dtype: str
+    values: list[bool | int | float | str]
+
+    @classmethod
+    def of(cls, name: str, labels: np.ndarray) -> "Labels":
+        values = labels.tolist()
+        if labels.dtype.kind not in LABEL_KINDS or not all(
+            isinstance(value, bool | int | float | str) for value in values
+        ):
+            raise ValueError(f"{name} must be numbers or strings to be saved, got {values}")
+        return cls(labels.dtype.str, values)
+
+    def array(self) -> np.ndarray:
+        dtype = np.dtype(self.dtype)
+        if dtype.kind not in LABEL_KINDS:
+            raise ValueError(f"labels must be numbers or strings, got {self.dtype}")
+        # strings find their length themselves: a file must not ask for a gigabyte each
+        return np.asarray(self.values, np.str_ if dtype.kind == "U" else dtype)
+
+
+class Saved(NamedTuple):
+    """All that a file holds of an estimator. Fields with `_` at their end are its attributes."""
+
+    estimator: str
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str]
+    n_features_in_: int
+    n_iter_: int
+    n_rows_seen_: float  # a row counts for its weight
+    scaling_: Scaling
+    validation_scores_: np.ndarray
+    particles_: Particles
+    classes_: Labels | None = None
+    feature_names_in_: Labels | None = None
+
+
+FIELDS = archive.fields_of(Saved)
 
 
 def save(estimator: Any, path: Any) -> Path:
     path = Path(path)
-    particles, structure = archive.pack(estimator.particles_, "particles")
-    scaling = {f"scaling {name}": np.asarray(v) for name, v in estimator.scaling_._asdict().items()}
-    meta = {
-        "format": FORMAT,
-        "estimator": type(estimator).__name__,
-        "settings": _settings(estimator),
-        "particles": structure,
-        "counts": {name: getattr(estimator, name) for name in COUNTS},
-        "versions": versions(),
-    }
+    learnt = {name: getattr(estimator, name) for name in FIELDS if hasattr(estimator, name)}
     for name in ("classes_", "feature_names_in_"):
-        if hasattr(estimator, name):
-            meta[name] = _labels(name, getattr(estimator, name))
-    scores = {"validation_scores": np.asarray(getattr(estimator, "validation_scores_", []))}
-    archive.write(path, {**particles, **scaling, **scores}, meta)
+        if name in learnt:
+            learnt[name] = Labels.of(name, learnt[name])
+    learnt.setdefault("validation_scores_", np.empty(0))
+    made = {"estimator": type(estimator).__name__, "settings": _settings(estimator)}
+    whole = Saved(**made, versions=versions(), **learnt)
+    archive.save_fields(path, FORMAT, whole._asdict(), FIELDS)
     return path
 
 
 def load(kind: type, path: Any) -> Any:
-    arrays, meta = archive.read(Path(path))
-    if meta.get("estimator") != kind.__name__ or meta.get("format") != FORMAT:
-        what = meta.get("estimator", "something else")
-        raise ValueError(
-            f"{path}: must be a saved {kind.__name__} of format {FORMAT}, "
-            f"got {what} of format {meta.get('format')}"
-        )
-    try:
-        settings = {**meta["settings"], "hidden": tuple(meta["settings"]["hidden"])}
-        estimator = kind(**settings)
-        for name in COUNTS:
-            setattr(estimator, name, meta["counts"][name])
-        for name in ("classes_", "feature_names_in_"):
-            if name in meta:
-                setattr(estimator, name, np.asarray(meta[name]["values"], meta[name]["dtype"]))
-        x_centre, x_unit, y_centre, y_unit = (arrays[f"scaling {f}"] for f in Scaling._fields)
-        estimator.scaling_ = Scaling(x_centre, x_unit, float(y_centre), float(y_unit))
-        estimator.validation_scores_ = arrays["validation_scores"]
-        particles = archive.unpack(arrays, meta["particles"])
-        must_fit(particles, estimator._form(), at_least=1)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a {kind.__name__} of this version ({error})") from error
-    estimator.particles_ = particles
+    path = Path(path)
+    found = Saved(**archive.load_fields(path, FORMAT, FIELDS))
+    if found.estimator != kind.__name__:
+        raise ValueError(f"{path}: must be a saved {kind.__name__}, got {found.estimator[:50]}")
+    with archive.making_sense(path):
+        layers = tuple(schema.read(list[int], found.settings["hidden"], "hidden"))
+        if len(layers) > len(jax.tree.leaves(found.particles_)):  # before so many are built
+            raise ValueError(f"there cannot be {len(layers)} hidden layers")
+        estimator = kind(**{**found.settings, "hidden": layers})
+        for name, value in found._asdict().items():
+            if name.endswith("_") and value is not None:
+                setattr(estimator, name, value.array() if isinstance(value, Labels) else value)
+        must_fit(estimator.particles_, estimator._form(), at_least=1)
     return estimator
 
 
@@ -84,12 +109,3 @@ def _settings(estimator: Any) -> dict[str, Any]:
     if not isinstance(settings["random_state"], int | np.integer | None):
         settings["random_state"] = None  # a generator cannot be kept
     return settings
-
-
-def _labels(name: str, labels: np.ndarray) -> dict[str, Any]:
-    values = labels.tolist()
-    if labels.dtype.kind not in LABEL_KINDS or not all(
-        isinstance(value, bool | int | float | str) for value in values
-    ):
-        raise ValueError(f"{name} must be numbers or strings to be saved, got {values}")
-    return {"dtype": labels.dtype.str, "values": values}

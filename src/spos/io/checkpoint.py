@@ -1,67 +1,121 @@
 """A run on disk, so that it can go on after an interruption and end in the same bits.
 
 A folder holds at most two files, `step-<number>.npz`: the newest and the one before it. A damaged
-file is named in a warning and the one before it is used. A checkpoint knows the settings, the seed,
-the start and the data of its run and refuses to continue another.
+file is set aside under the name `step-<number>.npz.damaged`, a warning names it, and the one before
+it is used. A checkpoint knows the settings, the seed, the start and the data of its run and refuses
+to continue another. One run at a time works in a folder (`spos.io.lock`).
+
+A disk that is full must not cost the run: what cannot be saved is told once, and tried again the
+next time.
 """
 
+import contextlib
+import os
 import re
 import time
 import warnings
-from collections.abc import Mapping
+import weakref
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from spos.io import archive
+from spos.io.files import PART
+from spos.io.lock import Lock
 from spos.types import PyTree, State
 
 FORMAT = 1
-_NAME = re.compile(r"step-(\d+)\.npz")
+_NAME = re.compile(r"step-([0-9]+)\.npz")
+_STATE, _RECORD = "state", "record "
+DAMAGED = ".damaged"
+LONGEST = 2000  # characters of a setting in a message
 
 
 class Checkpoint:
-    """Saves and restores one run in one folder."""
+    """Saves and restores one run in one folder, which it holds until it is closed.
+
+    It is a context manager, whose end closes it.
+
+    Args:
+        folder: made if needed.
+        every: so many seconds are at least between two saves that are `due`.
+        identity: what a run must have in common with the one that was saved, as JSON.
+
+    Raises:
+        FolderInUseError: another run works in the folder.
+    """
 
     def __init__(self, folder: Any, every: float, identity: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
         self.every = every
         self.identity = archive.plain({"format": FORMAT, **identity})
         self.folder.mkdir(parents=True, exist_ok=True)
-        for part in self.folder.glob(".step-*.part"):  # of a process that was killed
+        # one that is forgotten instead of closed lets go of its folder all the same
+        self._release = weakref.finalize(self, Lock(self.folder).release)
+        for part in self.folder.glob(f".step-*{PART}"):  # of a process that was killed
             part.unlink(missing_ok=True)
         self._next = time.monotonic() + every
+        self._warned = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the next run have the folder. Closing twice is fine."""
+        self._release()
 
     def due(self) -> bool:
         return time.monotonic() >= self._next
 
     def save(self, state: State, recorded: Mapping[str, np.ndarray]) -> None:
-        """Write the state and the records so far; then drop all but the two newest files."""
+        """Write the state and the records so far; then drop all but this file and the one before.
+
+        What cannot be written is a warning, the first time.
+        """
         began = time.monotonic()
-        leaves = {f"state{n}": np.asarray(leaf) for n, leaf in enumerate(jax.tree.leaves(state))}
-        records = {f"record {name}": array for name, array in recorded.items()}
+        leaves = {f"{_STATE}{n}": np.asarray(leaf) for n, leaf in enumerate(jax.tree.leaves(state))}
+        arrays = leaves | {f"{_RECORD}{name}": array for name, array in recorded.items()}
         path = self.folder / f"step-{int(state.step):09d}.npz"
-        archive.write(path, {**leaves, **records}, self.identity)
-        for old in self._files()[2:]:
-            old.unlink()
+        try:
+            archive.write(path, arrays, self.identity)
+        except OSError as error:
+            self._complain(path, error, sum(array.nbytes for array in arrays.values()))
+        else:
+            for old in [file for file in self._files() if file != path][1:]:
+                with contextlib.suppress(OSError):  # what stays is only in the way
+                    old.unlink()
         ended = time.monotonic()
         # a slow disk or a long history must not eat the run: at most a tenth of the time is spent
         self._next = ended + max(self.every, 9.0 * (ended - began))
 
-    def restore(self, like: State) -> tuple[State, dict[str, np.ndarray]] | None:
-        """The newest good state, shaped like `like`, and its records; None in an empty folder."""
+    def restore(
+        self, like: State, needed: Collection[str] = ()
+    ) -> tuple[State, dict[str, np.ndarray]] | None:
+        """The newest good state, shaped like `like`, and its records; None in an empty folder.
+
+        Args:
+            needed: the records without which a file counts as damaged.
+
+        Raises:
+            ValueError: the newest good file belongs to another run.
+        """
         for path in self._files():
             try:
-                arrays, identity = archive.read(path)
+                arrays, identity = self._read(path, needed)
             except archive.DamagedFileError as error:
-                warnings.warn(f"checkpoint skipped: {error}", RuntimeWarning, stacklevel=3)
+                self._set_aside(path, error)
                 continue
             self._must_match(path, identity)
             leaves, treedef = jax.tree.flatten(like)
-            then = [array for name, array in arrays.items() if name.startswith("state")]
+            count = sum(name.startswith(_STATE) for name in arrays)
+            then = [arrays[name] for n in range(count) if (name := f"{_STATE}{n}") in arrays]
             if [(a.shape, a.dtype) for a in then] != [(x.shape, x.dtype) for x in leaves]:
                 raise ValueError(
                     f"checkpoint {path} belongs to another run: its state has another form, as "
@@ -69,19 +123,49 @@ class Checkpoint:
                 )
             stored = [jnp.asarray(array) for array in then]
             records = {
-                name.removeprefix("record "): array
+                name.removeprefix(_RECORD): array
                 for name, array in arrays.items()
-                if name.startswith("record ")
+                if name.startswith(_RECORD)
             }
             return jax.tree.unflatten(treedef, stored), records
         return None
+
+    def _read(
+        self, path: Path, needed: Collection[str]
+    ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        arrays, identity = archive.read(path)
+        if absent := [name for name in needed if _RECORD + name not in arrays]:
+            raise archive.DamagedFileError(f"{path}: has no record {absent[0]!r}")
+        return arrays, identity
+
+    def _set_aside(self, path: Path, error: archive.DamagedFileError) -> None:
+        """Out of the way of later files, but not deleted: it was somebody's run."""
+        aside = path.with_name(path.name + DAMAGED)
+        with contextlib.suppress(OSError):
+            os.replace(path, aside)
+        warnings.warn(
+            f"checkpoint skipped: {error}; it is set aside as {aside.name}",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+    def _complain(self, path: Path, error: OSError, room: int) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"cannot save the run to {path}: {error.strerror or error}. It needs "
+                f"{room / 1e6:.2f} MB. The run goes on, and tries again at the next save.",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
     def _must_match(self, path: Path, identity: Mapping[str, Any]) -> None:
         for key, now in self.identity.items():
             then = identity.get(key)
             if then != now:
                 raise ValueError(
-                    f"checkpoint {path} belongs to another run: its {key} was {then}, now {now}. "
+                    f"checkpoint {path} belongs to another run: its {key} was "
+                    f"{str(then)[:LONGEST]}, now {str(now)[:LONGEST]}. "
                     "Use another folder, or delete this one."
                 )
 

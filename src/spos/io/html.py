@@ -1,18 +1,21 @@
 """One self-contained page: text, tables and figures in a single HTML file.
 
 Figures are inlined, there are no scripts, and a content policy forbids the browser to fetch
-anything. The page follows the reader's light or dark mode and reads well on a phone.
+anything. The page follows the reader's light or dark mode and reads well on a phone. All of it is
+`spos.io.markup.Markup`, which escapes every text.
 """
 
 import base64
-import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from spos.io.files import write_whole
+from spos.io.markup import Markup
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+SIGNATURES = {b"\x89PNG\r\n\x1a\n": "png", b"GIF87a": "gif", b"GIF89a": "gif"}
 
 CSS = """
 :root { color-scheme: light dark; --ink: #1c2024; --soft: #5b6570; --paper: #ffffff;
@@ -48,14 +51,39 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 """
 
 
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="$policy">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>$css</style>
+</head>
+<body>
+<main>
+<h1>$title</h1>
+$body
+</main>
+</body>
+</html>
+"""
+
+
+class Block(Protocol):
+    """A piece of a page."""
+
+    def html(self) -> Markup: ...
+
+
 @dataclass(frozen=True)
 class Text:
     """A paragraph."""
 
     text: str
 
-    def html(self) -> str:
-        return f"<p>{html.escape(self.text)}</p>"
+    def html(self) -> Markup:
+        return Markup("<p>$text</p>", text=self.text)
 
 
 @dataclass(frozen=True)
@@ -67,6 +95,8 @@ class Table:
     caption: str = ""
 
     def __post_init__(self) -> None:
+        if not self.headings:
+            raise ValueError("headings must name at least one column, got none")
         for row in self.rows:
             if len(row) != len(self.headings):
                 raise ValueError(
@@ -91,19 +121,23 @@ class Table:
         lines = (self.headings, rule, *self.rows)
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
-    def html(self) -> str:
-        caption = f"<caption>{html.escape(self.caption)}</caption>" if self.caption else ""
-        head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in self.headings)
-        body = "".join(f"<tr>{self._row(row)}</tr>" for row in self.rows)
-        return (
-            f'<div class="scroll"><table>{caption}<thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>"
+    def html(self) -> Markup:
+        return Markup(
+            '<div class="scroll"><table>$caption<thead><tr>$head</tr></thead>'
+            "<tbody>$body</tbody></table></div>",
+            caption=Markup("<caption>$text</caption>", text=self.caption) if self.caption else "",
+            head=Markup.join(Markup('<th scope="col">$cell</th>', cell=c) for c in self.headings),
+            body=Markup.join(self._row(row) for row in self.rows),
         )
 
     @staticmethod
-    def _row(row: Sequence[str]) -> str:
-        first, *rest = (html.escape(cell) for cell in row)
-        return f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in rest)
+    def _row(row: Sequence[str]) -> Markup:
+        first, *rest = row
+        return Markup(
+            '<tr><th scope="row">$first</th>$rest</tr>',
+            first=first,
+            rest=Markup.join(Markup("<td>$cell</td>", cell=cell) for cell in rest),
+        )
 
 
 @dataclass(frozen=True)
@@ -117,14 +151,24 @@ class Picture:
     def __post_init__(self) -> None:
         if not self.alt.strip():
             raise ValueError("alt must say what the picture shows, got nothing")
+        if self.kind is None:
+            raise ValueError(f"image must be a PNG or a GIF, but begins with {self.image[:8]!r}")
 
-    def html(self) -> str:
-        kind = "gif" if self.image.startswith(b"GIF8") else "png"
-        data = base64.b64encode(self.image).decode("ascii")
-        caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
-        return (
-            f'<figure><img src="data:image/{kind};base64,{data}" alt="{html.escape(self.alt)}">'
-            f"{caption}</figure>"
+    @property
+    def kind(self) -> str | None:
+        """By its signature."""
+        found = (kind for mark, kind in SIGNATURES.items() if self.image.startswith(mark))
+        return next(found, None)
+
+    def html(self) -> Markup:
+        return Markup(
+            '<figure><img src="data:image/$kind;base64,$data" alt="$alt">$caption</figure>',
+            kind=self.kind,
+            data=base64.b64encode(self.image).decode("ascii"),
+            alt=self.alt,
+            caption=Markup("<figcaption>$text</figcaption>", text=self.caption)
+            if self.caption
+            else "",
         )
 
 
@@ -133,36 +177,19 @@ class Section:
     """A heading (none, for the opening) and what stands under it."""
 
     heading: str
-    blocks: Sequence[Text | Table | Picture] = field(default_factory=tuple)
+    blocks: Sequence[Block] = field(default_factory=tuple)
 
-    def html(self) -> str:
-        heading = f"<h2>{html.escape(self.heading)}</h2>" if self.heading else ""
-        return "\n".join(
-            ["<section>" + heading, *(block.html() for block in self.blocks), "</section>"]
-        )
+    def html(self) -> Markup:
+        heading = Markup("<h2>$text</h2>", text=self.heading) if self.heading else ""
+        lines = [Markup("<section>$heading", heading=heading)]
+        lines += [block.html() for block in self.blocks]
+        return Markup.join([*lines, Markup("</section>")], "\n")
 
 
 def page(title: str, sections: Iterable[Section]) -> str:
     """The whole page as text."""
-    name = html.escape(title)
-    body = "\n".join(section.html() for section in sections)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{name}</title>
-<style>{CSS}</style>
-</head>
-<body>
-<main>
-<h1>{name}</h1>
-{body}
-</main>
-</body>
-</html>
-"""
+    body = Markup.join((section.html() for section in sections), "\n")
+    return str(Markup(PAGE, policy=Markup(POLICY), title=title, css=Markup(CSS), body=body))
 
 
 def write(path: Path, text: str) -> Path:

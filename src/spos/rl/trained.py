@@ -68,18 +68,8 @@ class Trained:
     def save(self, path: Any) -> Path:
         """One `.npz` file, written whole or not at all."""
         path = Path(path)
-        arrays, structure = archive.pack(self.particles, "particles")
-        meta = {
-            "format": FORMAT,
-            "particles": structure,
-            "settings": self.settings,
-            "versions": self.versions,
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
-            "own network": self.network is not None,
-        }
-        curves = {"returns": self.returns, "coverage": self.coverage}
-        archive.write(path, {**arrays, **curves}, meta)
+        own = {OWN_NETWORK: self.network is not None}
+        archive.save_fields(path, FORMAT, {**vars(self), **own}, SAVED)
         return path
 
     def _policy(self) -> Policy:
@@ -90,20 +80,13 @@ class Trained:
         )
 
 
+OWN_NETWORK = "own network"
+SAVED = {**archive.fields_of(Trained, without=["network"]), OWN_NETWORK: bool}
+
+
 def load(path: Any, network: Network | None = None) -> Trained:
     """What `Trained.save` wrote. Policies with a network of one's own need it again to act."""
-    arrays, meta = archive.read(Path(path))
-    if meta.get("format") != FORMAT:
-        raise ValueError(f"{path} holds no trained policies: its format is {meta.get('format')!r}")
-    if meta["own network"] and network is None:
+    fields = archive.load_fields(Path(path), FORMAT, SAVED)
+    if fields.pop(OWN_NETWORK) and network is None:
         raise ValueError(f"network must be the one that {path} was trained with, got None")
-    return Trained(
-        particles=archive.unpack(arrays, meta["particles"]),
-        returns=arrays["returns"],
-        coverage=arrays["coverage"],
-        settings=meta["settings"],
-        versions=meta["versions"],
-        seconds=meta["seconds"],
-        interrupted=meta["interrupted"],
-        network=network,
-    )
+    return Trained(**fields, network=network)
