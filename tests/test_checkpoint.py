@@ -12,6 +12,7 @@ import optax
 import pytest
 
 import spos
+from spos.io.lock import FolderInUseError
 from spos.types import Info
 
 START = jax.random.normal(jax.random.key(0), (6, 2))
@@ -90,11 +91,109 @@ def test_a_damaged_file_is_named_and_the_one_before_it_is_used(tmp_path, damage)
     assert_same(result, sample())
 
 
-def test_a_folder_of_damaged_files_starts_anew(tmp_path):
-    (tmp_path / "step-000000012.npz").write_bytes(b"nothing")
-    with pytest.warns(RuntimeWarning, match="checkpoint skipped"):
-        result = sample(tmp_path)
-    assert_same(result, sample())
+def test_a_folder_of_damaged_files_starts_anew_and_is_saved(tmp_path):
+    """Damaged files of later steps must not drive out what is saved after them."""
+    sample(tmp_path, 32)
+    sample(tmp_path, 40)
+    for path in tmp_path.glob("step-*.npz"):
+        path.write_bytes(path.read_bytes()[:1000])
+    with pytest.warns(RuntimeWarning, match="checkpoint skipped") as warned:
+        sample(tmp_path, 12)
+    assert [str(each.message).split()[-1] for each in warned] == [
+        "step-000000040.npz.damaged",
+        "step-000000032.npz.damaged",
+    ]
+    assert steps_on_disk(tmp_path) == [12]
+    sample(tmp_path, 24)
+    assert_same(sample(tmp_path), sample())
+    assert names(tmp_path) == [
+        "step-000000024.npz",
+        "step-000000032.npz.damaged",
+        "step-000000040.npz",
+        "step-000000040.npz.damaged",
+    ]
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+FULL = """
+import resource, sys, warnings
+import jax, jax.numpy as jnp
+import spos
+
+sampler = spos.spos(lambda t: -0.5 * jnp.sum(t**2), 0.1, kernel=spos.rbf(1.0))
+start = jax.random.normal(jax.random.key(0), (20, 3))
+
+def run(**options):
+    return spos.sample(sampler, start, 200, seed=5, history_every=1, progress=False, **options)
+
+whole = run()
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    result = run(checkpoint=sys.argv[1], checkpoint_every=1e-9)
+assert (result.history == whole.history).all()
+print(*[each.message for each in warned], sep="\\n")
+try:
+    result.save(sys.argv[1] + "/result.npz")
+except OSError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch):
+    """Files may have 20 kB: the first saves fit, later ones do not."""
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    command = [sys.executable, "-c", FULL, str(tmp_path / "run"), "20000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told, last = done.stdout.splitlines()
+    assert told.startswith(f"cannot save the run to {tmp_path / 'run' / 'step-'}")
+    assert "File too large. It needs 0.0" in told
+    assert last == f"[Errno 27] File too large: '{tmp_path / 'run' / 'result.npz'}'"
+    assert done.stderr == ""
+    assert 1 <= len(names(tmp_path / "run")) <= 2  # what could be saved was
+    assert all(name.endswith(".npz") for name in names(tmp_path / "run"))
+
+
+HELD = """
+import sys, time
+import jax.numpy as jnp
+import spos
+
+def callback(state, info):
+    print(int(state.step), flush=True)
+    time.sleep(600)
+
+spos.sample(spos.sgld(lambda t: -0.5 * t**2, 0.1), jnp.zeros(3), 100, progress=False,
+            checkpoint=sys.argv[1], callback=callback, callback_every=10)
+"""
+
+
+def test_two_processes_cannot_share_a_folder_but_follow_each_other(tmp_path):
+    part = tmp_path / ".step-000000010.npz.4711.part"
+    with subprocess.Popen(
+        [sys.executable, "-c", HELD, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "10\n"
+        part.write_bytes(b"as the other process writes it")
+        with pytest.raises(FolderInUseError, match=f"in use by process {process.pid} on "):
+            sample(tmp_path)
+        assert part.exists()
+        process.kill()
+    assert_same(sample(tmp_path), sample())
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_run_that_was_ended_by_an_error_can_be_run_again(tmp_path):
+    def broken(state, info):
+        raise KeyError("a mistake of the user")
+
+    with pytest.raises(KeyError) as caught:  # which keeps everything in its traceback
+        sample(tmp_path, callback=broken, callback_every=10)
+    assert_same(sample(tmp_path), sample())
+    assert caught.value is not None
 
 
 def test_what_a_killed_process_left_behind_is_cleared(tmp_path):

@@ -143,7 +143,8 @@ def read(path: Path) -> Record:
         raise RecordError(f"{path} is not a record: {error}") from error
     if "format" not in found:
         raise RecordError(f"{path} is not a record: it has no format version")
-    if (version := found.pop("format")) != FORMAT:
+    version = found.pop("format")
+    if type(version) is not int or version != FORMAT:
         raise RecordError(
             f"{path} has the record format {version!r:.20}, but this version of spos reads "
             f"{FORMAT}; make it again with `spos paper`"

@@ -157,7 +157,8 @@ def load_fields(path: Path, format: int | str | None, kinds: Mapping[str, Any]) 
         ValueError: it is a whole file, but of another format.
     """
     arrays, meta = read(path)
-    if (found := meta.get("format")) != format:
+    found = meta.get("format")
+    if type(found) is not type(format) or found != format:
         raise ValueError(f"{path}: must be a file of format {format!r}, got {str(found)[:50]!r}")
     with making_sense(path):
         return unpack_fields(arrays, meta, kinds)

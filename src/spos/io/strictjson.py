@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 MOST_BYTES, MOST_DEPTH = 2**24, 200
-_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+# one that is never closed reaches to the end: a search that gave up would begin again at each quote
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _STEP = np.zeros(256, np.int8)
 _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 
@@ -43,7 +44,7 @@ def load(content: bytes) -> Any:
 def depth(content: bytes) -> int:
     """How deep brackets are nested, without reading what they hold."""
     brackets = np.frombuffer(_STRINGS.sub(b"", content), np.uint8)
-    return int(np.cumsum(_STEP[brackets], dtype=np.int64).max(initial=0))
+    return int(np.cumsum(_STEP[brackets], dtype=np.int32).max(initial=0))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
