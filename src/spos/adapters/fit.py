@@ -9,8 +9,8 @@ import jax
 import numpy as np
 
 from spos import checks
-from spos.adapters.model import Model, ModelError
-from spos.adapters.subject import Subject, broken_inputs, read_subject
+from spos.adapters.model import Model, ModelError, broken_inputs
+from spos.adapters.subject import Subject, read_subject
 from spos.auto import starts
 from spos.auto.approach import NowhereFiniteError
 from spos.auto.controller import AutomaticRun
@@ -100,7 +100,7 @@ def fit(
     subject = read_subject(model, args, kwargs, started, data, RESERVED)
     starts.must_be_exact(subject.target)
     first = _first_particles(subject, start, num_particles, warm_start, seed)
-    check_target(subject.target, first)
+    _check_density(subject, first)
     problem = Problem.of(subject.target, first, weight)
     run = _begin(subject, problem, first, seed, warm_start, redrawn=start is None)
     with contextlib.ExitStack() as stack:
@@ -167,6 +167,17 @@ def _first_particles(
             f"num_particles must be left out or the {count} of the starts, got {num_particles}"
         )
     return first
+
+
+def _check_density(subject: Subject, first: Particles) -> None:
+    """Does the target take these particles? NumPyro looks at the numbers in its arguments too."""
+    try:
+        check_target(subject.target, first)
+    except ValueError as error:
+        if broken := broken_inputs(subject.inputs):
+            reason = str(error).partition("\n")[0]
+            raise ModelError(f"In {subject.name}, {'; '.join(broken)}: {reason}") from error
+        raise
 
 
 def _begin(

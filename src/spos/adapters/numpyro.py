@@ -24,7 +24,14 @@ from numpyro.infer import init_to_uniform
 from numpyro.infer.util import constrain_fn, potential_energy
 
 from spos import checks
-from spos.adapters.model import RADIUS, Model, ModelError, in_blocks, not_evaluated
+from spos.adapters.model import (
+    RADIUS,
+    Model,
+    ModelError,
+    broken_inputs,
+    in_blocks,
+    not_evaluated,
+)
 from spos.adapters.numpyro_program import Arguments, Program
 from spos.adapters.numpyro_sites import Sites, found_sites
 from spos.programs import compiled
@@ -196,7 +203,10 @@ def _examine(program: Program, data: tuple[Any, ...]) -> tuple[Sites, NumpyroTar
     except (*NEEDS_NUMBERS, ModelError):
         raise
     except (TypeError, ValueError) as error:
-        raise not_evaluated(program.name, program.describe(data), error) from error
+        args, kwargs = program.arguments(data)
+        broken = broken_inputs(_named(program.model, args) | kwargs)
+        given = ", where ".join([program.describe(data), *broken])
+        raise not_evaluated(program.name, given, error) from error
     plates = tuple(seen[0].plates.items())
     return seen[0], NumpyroTarget(data, program.with_trace(traced), plates)
 

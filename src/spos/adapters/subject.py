@@ -4,12 +4,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import jax
-import numpy as np
-
 from spos import adapters
 from spos.adapters.model import Model, ModelError
-from spos.names import entry_name
 from spos.targets.posterior import Posterior
 from spos.targets.target import Target, as_target
 from spos.types import PyTree
@@ -91,23 +87,6 @@ def read_subject(
             error.add_note("without start, a function is a NumPyro model; a log-density needs it")
             raise
     return Subject(found.name, found.target, found, found.inputs)
-
-
-def broken_inputs(inputs: Mapping[str, Any]) -> list[str]:
-    """A phrase for each array that has something else than finite numbers, and where."""
-    words = []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(dict(inputs)):
-        if not hasattr(leaf, "dtype") or np.dtype(leaf.dtype).kind not in "fc":
-            continue
-        values = np.asarray(leaf)
-        bad = np.argwhere(np.isnan(values))
-        if not len(bad):
-            bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            place = tuple(bad[0])
-            more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-            words.append(f"{entry_name(path, place)} is {values[place]}{more}")
-    return words
 
 
 def _with_data(target: Target, data: PyTree) -> Target:

@@ -81,6 +81,7 @@ class Moving(FitState):
             return
         self.log_step = np.full(self.count, warm.log_step)
         self.phase, self.number, self.jumps = state.ROUNDS, warm.number, warm.jumps
+        self.stage = 2  # the step is known, and is tuned to the new target for one chunk
 
     @property
     def rng(self) -> np.random.Generator:
@@ -104,7 +105,8 @@ class Moving(FitState):
         """Density and score at the present y, and a first metric from the better half."""
         self.log_prob, self.score = self._look(self.y)
         best = np.argsort(self.log_prob)[self.count // 2 :]
-        self.middle, self.factor = metric.learn(self.y[best], self.score[best], len(best))
+        if self.score[best].any():  # else all stand on the very mode, which tells no scale
+            _, self.factor = metric.learn(self.y[best], self.score[best], len(best))
         self.middle = self.y.mean(0)
 
     def _array(self, values: Any) -> jax.Array:
