@@ -17,8 +17,8 @@ from spos.algorithms.sghmc import sghmc
 from spos.algorithms.sgld import sgld
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
-from spos.auto.host import ConvergenceWarning
-from spos.auto.result import AutomaticResult, load
+from spos.auto.result import Fit, load
+from spos.auto.watch import ConvergenceWarning, FitProgress
 from spos.diagnostics.compare import compare
 from spos.diagnostics.conformance import check_sampler
 from spos.dynamics import schedules
@@ -47,9 +47,10 @@ if TYPE_CHECKING:
 __version__ = _version("spos")
 
 __all__ = [
-    "AutomaticResult",
     "ConvergenceWarning",
     "Drift",
+    "Fit",
+    "FitProgress",
     "Info",
     "Kernel",
     "Model",
