@@ -19,8 +19,8 @@ anything at all with a probability of at most `level`.
 **The variance** of replica r of R is that of all its points, and R/(R-1) times the square by which
 its mean is off the mean of all replicas: on average the right one, however short the runs.
 
-**Starts** come from a function `start(key, num_particles) -> particles`. Given particles instead, they are
-drawn from those with replacement and moved by normals of Silverman's width.
+**Starts** come from a function `start(key, num_particles) -> particles`. Given particles instead,
+they are drawn from those with replacement and moved by normals of Silverman's width.
 """
 
 from collections.abc import Callable, Mapping

@@ -14,17 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
+from spos.loop.chunk import advance_to
 from spos.loop.guard import NonFiniteError, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
-from spos.loop.run import Seed, advance, is_key, run_key
-from spos.programs import compiled
+from spos.loop.run import Seed, is_key, run_key
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State
 
@@ -179,7 +178,7 @@ class Run:
 
     def _chunk(self, stop: int) -> None:
         start = self.state
-        state, info, history, finite = _advance_to(
+        state, info, history, finite = advance_to(
             CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, start, stop
         )
         if not finite:
@@ -207,7 +206,7 @@ class Run:
         last_good, first_bad = int(good.step), bad_stop
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
-            state, info, history, finite = _advance_to(
+            state, info, history, finite = advance_to(
                 *(CHUNK_STEPS, self.slots, self.history_every),
                 *(self.sampler, self.key, good, middle),
             )
@@ -264,47 +263,6 @@ class Run:
             interrupted=self.interrupted,
             score_memory=self.state.score_memory,
         )
-
-
-@compiled(3)
-def _advance_to(
-    room: int,
-    slots: int,
-    history_every: int | None,
-    sampler: Sampler,
-    key: jax.Array,
-    state: State,
-    stop: jax.Array,
-) -> tuple[State, Info, Particles, jax.Array]:
-    """Steps until number `stop`. How many they are is not compiled in; the room for them is."""
-    first = state.step
-    # a function of its own: JAX keeps what it learns of `advance` itself for ever
-    _, like = jax.eval_shape(lambda *given: advance(*given), sampler, key, state)
-    info = jax.tree.map(lambda leaf: jnp.zeros((room,), leaf.dtype), like)
-    history = jax.tree.map(
-        lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), state.particles
-    )
-
-    def body(carry):
-        state, info, history = carry
-        row = state.step - first
-        state, seen = advance(sampler, key, state)
-        info = jax.tree.map(lambda rows, value: rows.at[row].set(value), info, seen)
-        if history_every is not None:
-            slot = state.step // history_every - first // history_every - 1
-            history = jax.lax.cond(
-                state.step % history_every == 0,
-                lambda kept: jax.tree.map(lambda h, x: h.at[slot].set(x), kept, state.particles),
-                lambda kept: kept,
-                history,
-            )
-        return state, info, history
-
-    state, info, history = jax.lax.while_loop(
-        lambda carry: carry[0].step < stop, body, (state, info, history)
-    )
-    finite = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles)])
-    return state, info, history, finite.all()
 
 
 def _join(chunks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
