@@ -21,6 +21,8 @@ ARGUMENTS = (
     "--no-first-run",
 )
 
+PATIENCE = 120  # seconds: a busy machine is slow, and no test is about speed
+
 
 @pytest.fixture(scope="module")
 def browser():
@@ -42,6 +44,7 @@ def visit(browser):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(PATIENCE * 1000)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: _only_the_file(request, complaints))
@@ -73,7 +76,7 @@ def _only_the_file(request, complaints):
         complaints.append(f"asked for {request.url}")
 
 
-def wait(page, condition, seconds=60):
+def wait(page, condition, seconds=PATIENCE):
     """Until the condition holds; the page's policy forbids the browser's own way of waiting."""
     until = time.monotonic() + seconds
     while not page.evaluate(condition):
