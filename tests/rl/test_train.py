@@ -1,6 +1,7 @@
 """Training: what it leaves behind, that a seed decides it, what it says when things go wrong."""
 
 import dataclasses
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -149,6 +150,57 @@ def test_gymnasium_takes_the_same_route():
     assert found.returns.shape == (12, 4)
     assert found.returns[-3:].mean() > 1.5 * found.returns[:3].mean()
     assert found.policy()(np.zeros(4)) in (0, 1)
+
+
+def test_learners_that_differ_in_numbers_share_one_program(compilations):
+    task = line("shared")
+
+    def some(**numbers):
+        return rl.learner(task, num_iterations=2, num_particles=3, num_episodes=2, **numbers)
+
+    some().train(0)
+    assert compilations
+    compilations.clear()
+    others = [{"step_size": 1e-2}, {"alpha": 3.0}, {"beta": 7.0}, {"gamma": 0.5, "lam": 0.9}]
+    for numbers in others:
+        assert some(**numbers) != some()
+        some(**numbers).train(1)
+    assert compilations == []
+    some(critic="network").train(0)
+    assert compilations
+
+
+def test_learners_of_equal_settings_are_equal():
+    task = line("equal")
+    assert rl.learner(task, **TINY) == rl.learner(task, **TINY)
+    assert rl.learner(task, gradient="reinforce", **TINY) != rl.learner(task, **TINY)
+    assert dataclasses.replace(task) == task != dataclasses.replace(task, horizon=7)
+    assert Discrete(2) != Continuous(2)
+
+
+@pytest.mark.parametrize("method", ["spos", "svpg", "independent"])
+def test_settings_say_how_a_run_was_made(method):
+    told = rl.learner("cartpole", method, "reinforce", gamma=0.9, step_size=0.1).settings
+    assert (told["environment"], told["method"], told["gradient"]) == (
+        "cartpole",
+        method,
+        "reinforce",
+    )
+    assert (told["step_size"], told["gamma"], told["lam"], told["critic"]) == (0.1, 0.9, None, None)
+    assert told["beta"] == (1e5 if method == "spos" else None)
+    assert told["policy"]["hidden"] == [25, 10]
+
+
+RECORDED = Path(__file__).parents[2] / "experiments/results/control/runs"
+
+
+def test_files_with_the_first_words_are_read_and_act():
+    old = rl.load(RECORDED / "swing_up-a2c-spos-seed0.npz")
+    told = {name: old.settings[name] for name in ("gradient", "num_particles", "step_size")}
+    assert told == {"gradient": "a2c", "num_particles": 16, "step_size": 0.005}
+    assert old.num_iterations == old.settings["num_iterations"] == len(old.returns) == 1000
+    assert not set(old.settings) & {"estimator", "particles", "episodes", "learning_rate"}
+    assert np.isfinite(old.policy(particle=old.best())(np.zeros(4))).all()
 
 
 def test_every_task_of_the_registry_has_a_grid():
