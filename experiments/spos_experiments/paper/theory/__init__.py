@@ -71,7 +71,8 @@ def run(settings: Settings, seed: int, tick: Tick) -> Findings:
     jobs += [part(particle_job, settings, seed, name, count) for name, count in particle_cases]
     jobs += [part(step_error_job, settings, seed, count) for count in settings.step_sizes]
     jobs.append(part(try_out, settings, seed, "Gaussian", particle_counts=settings.pilot_sizes,
-                     step_sizes=settings.pilot_steps, num_repeats=settings.plan_repeats))  # fmt: skip
+                     step_sizes=settings.pilot_steps,
+                     num_repeats=settings.plan_repeats))  # fmt: skip
     jobs += [
         part(try_out, settings, seed + 1, name, particle_counts=(count,),
              step_sizes=settings.plan_steps, step_counts=(settings.budget // count,),
