@@ -33,9 +33,10 @@ def members(module: ModuleType, name: str, seen: tuple[str, ...] = ()) -> Iterat
         if inspect.ismodule(one):
             if listed and one.__name__.startswith("spos."):
                 inside.append((one, f"{name}.{own}"))
-        elif listed or getattr(one, "__module__", None) == module.__name__:
-            if inspect.isclass(one) or inspect.isfunction(one):
-                yield f"{name}.{own}", one
+            continue
+        at_home = listed or getattr(one, "__module__", None) == module.__name__
+        if at_home and (inspect.isclass(one) or inspect.isfunction(one)):
+            yield f"{name}.{own}", one
     for one, own in inside:
         if one.__name__ not in seen:
             yield from members(one, own, (*seen, one.__name__))
@@ -64,7 +65,8 @@ def parameters(one: Any) -> list[inspect.Parameter]:
         given = inspect.signature(one).parameters.values()
     except ValueError:  # a class written in C, such as a warning
         return []
-    return [each for each in given if each.name not in ("self", "cls")]
+    hidden = ("self", "cls") if "." in one.__qualname__ else ()
+    return [each for each in given if each.name not in hidden]
 
 
 def room(one: Any) -> str:

@@ -80,7 +80,12 @@ def shard_target(target: TargetLike, mesh: Mesh) -> Target:
 
 @value
 class ShardedTarget(Target):
-    """See `shard_target`."""
+    """A target with each device scoring its own particles; see `shard_target`.
+
+    Attributes:
+        target: what is sharded.
+        mesh: over which devices.
+    """
 
     target: Target
     mesh: Mesh = static()

@@ -20,7 +20,7 @@ anything at all with a probability of at most `level`.
 its mean is off the mean of all replicas: on average the right one, however short the runs.
 
 **Starts** come from a function `start(key, num_particles) -> particles`. Given particles instead,
-they are drawn from those with replacement and moved by normals of Silverman's width.
+they are drawn from those with replacement, with a jitter of normals of Silverman's width.
 """
 
 from collections.abc import Callable, Mapping
@@ -60,8 +60,16 @@ class Estimates:
 class BiasReport:
     """What the step and the number of particles do to each moment.
 
-    The four mappings have the keys "mean" and "variance": `moments` as found, the two biases as
-    estimated, and `extrapolated`, the moments without them.
+    The four mappings have the keys "mean" and "variance".
+
+    Attributes:
+        names: of the parameters.
+        moments: as found.
+        step_bias: of the step, as estimated.
+        particle_bias: of the number of particles, as estimated.
+        extrapolated: the moments without the two.
+        title: what was run.
+        level: how often a sampler without bias has anything flagged.
     """
 
     names: list[str]
@@ -120,9 +128,27 @@ def bias(
 ) -> BiasReport:
     """Run again with half the step and with twice the particles, and extrapolate.
 
-    `make_sampler` makes a sampler of a step size: `lambda h: spos.spos(target, h)`. `start` is a
-    cloud, or a function `(key, count) -> particles` together with `num_particles`. The share
-    `burn_in` of the `num_steps` steps is left out of the averages.
+    Args:
+        make_sampler: makes a sampler of a step size: `lambda h: spos.spos(target, h)`.
+        step_size: h, above 0.
+        start: particles, or a function `(key, num_particles) -> particles`.
+        num_steps: of the run with step h.
+        num_particles: M; only where `start` is a function.
+        burn_in: the share of the steps that is left out of the averages, in [0, 1).
+        num_replicas: independent runs of each kind, at least 3.
+        seed: of all runs.
+        level: how often a sampler without bias may have anything flagged.
+
+    Returns:
+        Both biases of every mean and variance, with error bars; printed, it is a table.
+
+    Example:
+        >>> report = spos.diagnostics.bias(
+        ...     lambda h: spos.sgld(lambda x: -0.5 * jnp.sum(x**2), h),
+        ...     step_size=0.1, start=jnp.ones((4, 1)), num_steps=10, num_replicas=3,
+        ... )
+        >>> report.names
+        ['theta[0]']
     """
     checks.function("make_sampler", make_sampler)
     checks.positive("step_size", step_size)

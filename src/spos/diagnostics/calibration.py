@@ -44,8 +44,15 @@ BY_CHANCE = 0.95  # of bars and of points are inside the bands
 
 @dataclass(frozen=True)
 class Coverage:
-    """`observed` is the share of outcomes inside the central intervals of the nominal `levels`,
-    `p_value` how often honest predictions have a `pit` as far from uniform."""
+    """How many outcomes central intervals hold.
+
+    Attributes:
+        pit: the probability integral transform of every outcome.
+        levels: the nominal levels of the intervals.
+        observed: the shares of outcomes inside.
+        statistic: of the Kolmogorov-Smirnov test.
+        p_value: how often honest predictions have a `pit` as far from uniform.
+    """
 
     pit: np.ndarray
     levels: np.ndarray
@@ -74,8 +81,14 @@ class Coverage:
         return f"not uniform: predictions are too {'sure' if away > 0 else 'unsure'}"
 
     def plot(self, axes: Any = None) -> Any:
-        """The histogram of the transforms and the coverage, with bands of chance; the figure.
-        `axes` are two of matplotlib's."""
+        """The histogram of the transforms and the coverage, with bands of chance.
+
+        Args:
+            axes: two of matplotlib's; new ones by default.
+
+        Returns:
+            The figure of matplotlib.
+        """
         binomial = _scipy("plot").stats.binom
         count, tint = len(self.pit), figures.COLOURS["spos"]
         with figures.style():
@@ -101,8 +114,18 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Reliability:
-    """`confidence`, `accuracy` and `counts` of each bin (nan where it is empty), and what they add
-    up to: the expected calibration error `ece`, and the `floor` of an honest forecast."""
+    """Confidence and accuracy by bins of confidence, and what they add up to.
+
+    Attributes:
+        ece: the expected calibration error.
+        floor: about what an honest forecast would have.
+        nll: the negative log-likelihood of an outcome.
+        brier: the Brier score.
+        edges: of the bins.
+        confidence: the mean confidence of each bin; nan where it is empty.
+        accuracy: the share of correct predictions of each bin; nan where it is empty.
+        counts: predictions in each bin.
+    """
 
     ece: float
     floor: float
@@ -127,7 +150,14 @@ class Reliability:
         )
 
     def plot(self, axes: Any = None) -> Any:
-        """The reliability diagram, with points as large as their bins are full; the figure."""
+        """The reliability diagram, with points as large as their bins are full.
+
+        Args:
+            axes: one of matplotlib's; new ones by default.
+
+        Returns:
+            The figure of matplotlib.
+        """
         tint, full = figures.COLOURS["spos"], self.counts > 0
         x, y, count = self.confidence[full], self.accuracy[full], self.counts[full]
         binomial = _scipy("plot").stats.binom
@@ -146,10 +176,20 @@ class Reliability:
 
 
 def pit(y: Any, draws: Any, sds: Any = None, *, seed: int = 0) -> np.ndarray:
-    """Probability integral transforms of the outcomes `y` (n,).
+    """Probability integral transforms of outcomes.
 
-    `draws` (S, n) are predicted outcomes; with `sds`, (S, n) or (S,), they are the means of
-    Gaussians. `seed` is for what is random with draws alone.
+    Args:
+        y: the outcomes, of shape (n,).
+        draws: predicted outcomes of shape (S, n); with `sds`, the means of Gaussians.
+        sds: their standard deviations, of shape (S, n) or (S,).
+        seed: for what is random with draws alone.
+
+    Returns:
+        n numbers in [0, 1], uniform if the predictions are honest.
+
+    Example:
+        >>> spos.diagnostics.calibration.pit([0.0], [[0.0], [0.0]], sds=[1.0, 2.0])
+        array([0.5])
     """
     y, draws = _finite("y", y, 1), _finite("draws", draws, 2)
     if draws.shape[1] != len(y):
@@ -171,7 +211,23 @@ def pit(y: Any, draws: Any, sds: Any = None, *, seed: int = 0) -> np.ndarray:
 def coverage(
     y: Any, draws: Any, sds: Any = None, *, levels: Sequence[float] = LEVELS, seed: int = 0
 ) -> Coverage:
-    """Do central intervals hold as many outcomes as they say? Arguments as in `pit`."""
+    """Do central intervals hold as many outcomes as they say?
+
+    Args:
+        y: the outcomes, of shape (n,).
+        draws: predicted outcomes of shape (S, n); with `sds`, the means of Gaussians.
+        sds: their standard deviations, of shape (S, n) or (S,).
+        levels: of the intervals, each in (0, 1).
+        seed: for what is random with draws alone.
+
+    Returns:
+        The coverage, and a test of the transforms.
+
+    Example:
+        >>> y = np.linspace(-2.0, 2.0, 9)
+        >>> spos.diagnostics.calibration.coverage(y, np.zeros((1, 9)), [1.0], levels=[0.5]).observed
+        array([0.33333333])
+    """
     nominal = _finite("levels", levels, 1)
     if not ((nominal > 0) & (nominal < 1)).all():
         raise ValueError(f"levels must be above 0 and below 1, got {levels!r}")
@@ -182,7 +238,20 @@ def coverage(
 
 
 def ece(probabilities: Any, labels: Any, *, num_bins: int = 15) -> Reliability:
-    """The expected calibration error of probabilities (n, K) of classes, with its bins."""
+    """The expected calibration error of probabilities of classes, with its bins.
+
+    Args:
+        probabilities: of shape (n, K), each row summing to 1.
+        labels: the classes that came true, n whole numbers.
+        num_bins: of confidence.
+
+    Returns:
+        The error, what chance explains of it, and the bins.
+
+    Example:
+        >>> spos.diagnostics.calibration.ece([[0.8, 0.2], [0.2, 0.8]], [0, 1]).ece
+        0.19999999999999996
+    """
     p, labels = _forecast(probabilities, labels)
     checks.whole("num_bins", num_bins)
     edges, best = np.linspace(0, 1, num_bins + 1), p.max(axis=1)
@@ -206,14 +275,34 @@ def ece(probabilities: Any, labels: Any, *, num_bins: int = 15) -> Reliability:
 
 
 def nll(probabilities: Any, labels: Any) -> float:
-    """The mean of -log p of the classes that came true; infinite if one had no probability."""
+    """The mean of -log p of the classes that came true; infinite if one had no probability.
+
+    Args:
+        probabilities: of shape (n, K), each row summing to 1.
+        labels: the classes that came true, n whole numbers.
+
+    Returns:
+        The negative log-likelihood.
+    """
     p, labels = _forecast(probabilities, labels)
     with np.errstate(divide="ignore"):
         return float(-np.log(p[np.arange(len(p)), labels]).mean())
 
 
 def brier(probabilities: Any, labels: Any) -> float:
-    """The mean squared distance, summed over classes, from 0 for the best to 2 for the worst."""
+    """The mean squared distance, summed over classes, from 0 for the best to 2 for the worst.
+
+    Args:
+        probabilities: of shape (n, K), each row summing to 1.
+        labels: the classes that came true, n whole numbers.
+
+    Returns:
+        The Brier score.
+
+    Example:
+        >>> spos.diagnostics.calibration.brier([[1.0, 0.0], [1.0, 0.0]], [0, 1])
+        1.0
+    """
     p, labels = _forecast(probabilities, labels)
     return float(((p - np.eye(p.shape[1])[labels]) ** 2).sum(axis=1).mean())
 

@@ -55,7 +55,13 @@ FOUNDATION = ("value", "target", "init", "step")
 
 
 class Check(NamedTuple):
-    """One thing that holds for every sampler, and what was seen of it."""
+    """One thing that holds for every sampler, and what was seen of it.
+
+    Attributes:
+        name: of the check.
+        passed: is all well?
+        sentence: what was seen.
+    """
 
     name: str
     passed: bool

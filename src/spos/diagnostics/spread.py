@@ -26,7 +26,16 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 @dataclass(frozen=True)
 class Spread:
-    """`nearest` maps a quantile to a distance; `bandwidth` is the kernel's η²."""
+    """How far apart particles are, and how much they feel of each other.
+
+    Attributes:
+        num_particles: M.
+        dimension: d, the number of parameters.
+        epd: the expected particle distance.
+        nearest: maps a quantile over particles to a distance to the nearest neighbour.
+        bandwidth: η² of the kernel.
+        kernel_weight: of the others, on average over particles.
+    """
 
     num_particles: int
     dimension: int
@@ -55,7 +64,19 @@ class Spread:
 
 
 def spread(particles: Particles, kernel: Kernel = rbf()) -> Spread:  # noqa: B008 (immutable)
-    """Distances in a cloud of two or more particles, and the kernel weight between them."""
+    """Distances in a cloud of two or more particles, and the kernel weight between them.
+
+    Args:
+        particles: a pytree whose leaves share a leading axis of length M.
+        kernel: `spos.rbf(...)`, `spos.imq(...)` or another `spos.Kernel`.
+
+    Returns:
+        The distances; printed, it is a few lines.
+
+    Example:
+        >>> spos.diagnostics.spread(jnp.array([[0.0], [2.0]])).distance
+        1.4142135...
+    """
     rows = cloud.points("particles", particles, at_least=2)
     pairs = cloud.pairs(kernel, rows)
     nearest, weight = _neighbours(kernel, pairs)

@@ -42,7 +42,14 @@ STATISTICS = ("v", "u")
 
 @dataclass(frozen=True)
 class KSDTest:
-    """`p_value`: how often chance gives at least this KSD² if the particles follow the target."""
+    """A bootstrap test of particles against a target.
+
+    Attributes:
+        statistic: KSD².
+        p_value: how often chance gives at least this KSD² if the particles follow the target.
+        num_bootstrap: draws of signs.
+        bandwidth: η² of the kernel.
+    """
 
     statistic: float
     p_value: float
@@ -65,8 +72,22 @@ def ksd(
 ) -> jax.Array:
     """The squared kernelised Stein discrepancy of particles from a target.
 
-    `target` is a log-density, a target such as `spos.posterior` (all its data are used), or the
-    scores at the particles, shaped like them.
+    Args:
+        target: a log-density, a target such as `spos.posterior` (all its data are used), or the
+            scores at the particles, shaped like them.
+        particles: a pytree whose leaves share a leading axis of length M.
+        kernel: `spos.imq(...)`, `spos.rbf(...)` or another `spos.Kernel`.
+        statistic: "v" is the exact KSD² of the particles as they lie, "u" has the right mean for
+            independent ones.
+
+    Returns:
+        KSD².
+
+    Example:
+        >>> near, far = jnp.array([[-1.0], [1.0]]), jnp.array([[3.0], [5.0]])
+        >>> bool(spos.diagnostics.ksd(lambda x: -0.5 * jnp.sum(x**2), near) < spos.diagnostics.ksd(
+        ...     lambda x: -0.5 * jnp.sum(x**2), far))
+        True
     """
     pairs, scores = _prepare(target, particles, kernel, statistic)
     sums, own = _sums(kernel, pairs, scores, jnp.ones_like(scores[:, :1]))
@@ -82,9 +103,27 @@ def ksd_test(
     num_bootstrap: int = 999,
     seed: int = 0,
 ) -> KSDTest:
-    """Could the particles be independent draws from the target? Arguments as in `ksd`.
+    """Could the particles be independent draws from the target?
 
     The p-value is the same for both statistics, as signs do not change the terms i = j.
+
+    Args:
+        target: a log-density, a target such as `spos.posterior` (all its data are used), or the
+            scores at the particles, shaped like them.
+        particles: a pytree whose leaves share a leading axis of length M.
+        kernel: `spos.imq(...)`, `spos.rbf(...)` or another `spos.Kernel`.
+        statistic: "v" or "u", as in `ksd`.
+        num_bootstrap: draws of signs.
+        seed: of the signs.
+
+    Returns:
+        The test.
+
+    Example:
+        >>> far = 5.0 + jnp.arange(10.0)[:, None]
+        >>> found = spos.diagnostics.ksd_test(lambda x: -0.5 * jnp.sum(x**2), far, num_bootstrap=99)
+        >>> found.p_value
+        0.01
     """
     checks.whole("num_bootstrap", num_bootstrap)
     pairs, scores = _prepare(target, particles, kernel, statistic, at_least=2)

@@ -33,12 +33,26 @@ class Preconditioner(Value):
     """The interface: what is remembered of earlier drifts, and the P that follows from it."""
 
     def init(self, particles: Particles) -> PyTree:
-        """What is remembered before the first step; a leaf with an axis of particles is moved with
-        its particle."""
+        """What is remembered before the first step.
+
+        Args:
+            particles: where a run begins.
+
+        Returns:
+            The memory; a leaf with an axis of particles is moved with its particle.
+        """
         return ()
 
     def update(self, drift: Particles, memory: PyTree) -> tuple[Particles, Particles, PyTree]:
-        """P, the direction that it scales (usually the drift), and the new memory."""
+        """P, and what is remembered.
+
+        Args:
+            drift: of this step.
+            memory: of the step before.
+
+        Returns:
+            P, the direction that it scales (usually the drift), and the new memory.
+        """
         raise NotImplementedError
 
 

@@ -29,7 +29,11 @@ StepSize = Number | Schedule
 
 @value
 class Constant(Value):
-    """`step_size` at every step."""
+    """The same step for ever.
+
+    Attributes:
+        step_size: h.
+    """
 
     step_size: Number
 
@@ -37,12 +41,23 @@ class Constant(Value):
         return self.step_size
 
     def described(self) -> Any:
+        """The number alone, as people would write it.
+
+        Returns:
+            The number.
+        """
         return described(self.step_size)
 
 
 @value
 class Polynomial(Value):
-    """`initial · (1 + k / shift)^(-power)`."""
+    """`initial · (1 + k / shift)^(-power)`.
+
+    Attributes:
+        initial: the first step.
+        shift: after so many steps the decay sets in.
+        power: how fast it is.
+    """
 
     initial: Number
     shift: Number
@@ -54,7 +69,13 @@ class Polynomial(Value):
 
 @value
 class Cosine(Value):
-    """From `initial` down to `last · initial` along half a cosine."""
+    """From `initial` down to `last · initial` along half a cosine.
+
+    Attributes:
+        initial: the first step.
+        num_steps: of the decay.
+        last: the last step as a share of the first.
+    """
 
     initial: Number
     num_steps: Number
@@ -122,6 +143,10 @@ def cosine(initial: Number, num_steps: int, last: Number = 0.1) -> Cosine:
 
     Returns:
         The schedule.
+
+    Example:
+        >>> round(float(spos.schedules.cosine(0.2, num_steps=10, last=0.5)(10)), 6)
+        0.1
     """
     checks.whole("num_steps", num_steps)
     return Cosine(
@@ -130,7 +155,15 @@ def cosine(initial: Number, num_steps: int, last: Number = 0.1) -> Cosine:
 
 
 def as_schedule(name: str, step_size: StepSize) -> Schedule:
-    """A checked schedule from a number or a function of the step."""
+    """A checked schedule from a number or a function of the step.
+
+    Args:
+        name: of the argument, for complaints.
+        step_size: a number above 0, or a schedule.
+
+    Returns:
+        The schedule.
+    """
     if not callable(step_size):
         return Constant(checks.positive(name, step_size))
     schedule = as_function(step_size)

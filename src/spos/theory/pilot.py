@@ -99,7 +99,7 @@ def pilot(
         ...     lambda x: -0.5 * x**2,
         ...     lambda key, num_particles: jax.random.normal(key, (num_particles,)),
         ...     lambda cloud: jnp.abs(jnp.mean(cloud)),
-        ...     kernel=None, particle_counts=(4,), step_sizes=(0.1,), step_counts=(2, 5), num_repeats=2,
+        ...     particle_counts=(4,), step_sizes=(0.1,), step_counts=(2, 5), num_repeats=2,
         ... )
         >>> [trial.num_steps for trial in tried.trials]
         [2, 5]
