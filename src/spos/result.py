@@ -84,8 +84,8 @@ class Result:
     def to_arviz(self) -> Any:
         """The draws for ArviZ.
 
-        With a history each particle is a chain and each record a draw; without one, the particles are
-        the draws of a single chain.
+        With a history each particle is a chain and each record a draw; without one, the particles
+        are the draws of a single chain.
 
         Returns:
             A DataTree of ArviZ.
