@@ -96,7 +96,9 @@ class Result:
         return data_tree(posterior, sample_stats=self.sample_stats(), version=self.versions["spos"])
 
     def sample_stats(self) -> dict[str, np.ndarray]:
-        """What the recorded steps saw, with axes of chains and draws; a step sees all particles at once.
+        """What the recorded steps saw, with axes of chains and draws.
+
+        A step sees all particles at once.
 
         Returns:
             The fields of `spos.Info`; empty without a history.
