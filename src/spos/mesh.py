@@ -115,4 +115,4 @@ class ShardedTarget(Target):
             out_specs=P(AXIS),
             check_vma=False,
         )
-        return sharded(self.target, particles, batch)
+        return sharded(self.target, particles, batch)  # type: ignore[no-untyped-call]

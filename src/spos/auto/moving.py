@@ -125,7 +125,7 @@ class Moving(FitState):
         if self.running is None:
             z = (self.y - self.middle) @ inverse.T
             self.running = Whitened(*map(self._array, (z, self.log_prob, self.score @ self.factor)))
-            self.running_step = self._array(np.broadcast_to(log_step, self.count))
+            self.running_step = np.asarray(self._array(np.broadcast_to(log_step, self.count)))
         cloud = Whitened(*map(self._array, self.running))
         steps = self._array(self.running_step)
         plan = Tuning(steps, **tuning)

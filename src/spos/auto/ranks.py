@@ -50,8 +50,11 @@ def ranks(
 
 @compiled()
 def _ends(problem: Problem, keys: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
+    target = problem.target
+    assert isinstance(target, Posterior)
+
     def one(key: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
-        posed = dataclasses.replace(problem, target=problem.target.with_data(data))
+        posed = dataclasses.replace(problem, target=target.with_data(data))
         frame = Coordinates(theta.mean(0), jnp.diag(theta.std(0)))
         cloud: Whitened = posed.evaluate(frame, (theta - frame.centre) / theta.std(0))
 

@@ -86,8 +86,11 @@ class FitState:
 
     def snapshot(self) -> "FitState":
         """The state as it is now. Arrays are never written to, so that only lists are copied."""
-        now = {name: getattr(self, name) for name in FIELDS}
-        return FitState(**{k: list(v) if isinstance(v, list) else v for k, v in now.items()})
+        now: dict[str, Any] = {}
+        for name in FIELDS:
+            held = getattr(self, name)
+            now[name] = list(held) if isinstance(held, list) else held
+        return FitState(**now)
 
     def restore(self, saved: "FitState") -> None:
         """Become like an earlier state."""

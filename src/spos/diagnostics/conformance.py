@@ -196,7 +196,7 @@ def _step(trial: Trial) -> str:
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[0], State):
         raise Fault(f"step must give (State, Info), got {type(given).__name__}")
     after, info = given
-    if jax.tree.structure(after) != jax.tree.structure(before):
+    if jax.tree.structure(after) != jax.tree.structure(before):  # type: ignore[operator]
         raise Fault("step must keep the structure of the state, or no loop could carry it")
     wanted = jax.tree_util.tree_leaves_with_path(before)
     for (path, old), new in zip(wanted, jax.tree.leaves(after), strict=True):

@@ -140,7 +140,7 @@ def _records(history: Any, count: int) -> list[Any]:
 
 def _arviz_stats() -> Any:
     try:
-        from arviz_stats.base import array_stats
+        from arviz_stats.base import array_stats  # type: ignore[attr-defined]
     except ImportError as error:
         raise ImportError("mixing needs arviz-stats: pip install 'spos[arviz]'") from error
     return array_stats

@@ -131,7 +131,9 @@ def mmd_test(
     )
 
 
-def _prepare(a, b, kernel, at_least=1):
+def _prepare(
+    a: Particles, b: Particles, kernel: Kernel, at_least: int = 1
+) -> tuple[int, int, pairwise.Cloud]:
     first, second = cloud.two_clouds(a, b, at_least)
     return len(first), len(second), cloud.pairs(kernel, jnp.concatenate([first, second]))
 

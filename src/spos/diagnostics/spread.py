@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.cloud import expected_particle_distance
+from spos.cloud import Matrices, expected_particle_distance
 from spos.diagnostics import cloud
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, rbf
@@ -92,11 +92,11 @@ def spread(particles: Particles, kernel: Kernel = rbf()) -> Spread:  # noqa: B00
 
 
 @compiled()
-def _neighbours(kernel: Kernel, pairs: pairwise.Cloud) -> pairwise.Matrices:
+def _neighbours(kernel: Kernel, pairs: pairwise.Cloud) -> Matrices:
     """Each particle's distance to the nearest other, and its kernel weight on all others."""
     numbers = jnp.arange(len(pairs.theta[0]))
 
-    def rows(here: pairwise.Matrices, sq: jax.Array, own: jax.Array) -> pairwise.Matrices:
+    def rows(here: Matrices, sq: jax.Array, own: jax.Array) -> Matrices:
         sq = jnp.where(own == numbers, jnp.inf, sq)
         others = jnp.sum(kernel(sq, pairs.eta2)[0], axis=1)  # at an infinite distance it is 0
         return [jnp.sqrt(jnp.min(sq, axis=1)), others / (1.0 + others)]

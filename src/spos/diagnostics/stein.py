@@ -31,10 +31,12 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.cloud import Matrices
 from spos.diagnostics import cloud
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, imq
 from spos.programs import compiled
+from spos.targets.target import TargetLike
 from spos.types import Particles
 
 STATISTICS = ("v", "u")
@@ -140,7 +142,13 @@ def ksd_test(
     )
 
 
-def _prepare(target, particles, kernel, statistic, at_least=1):
+def _prepare(
+    target: TargetLike | Particles,
+    particles: Particles,
+    kernel: Kernel,
+    statistic: str,
+    at_least: int = 1,
+) -> tuple[pairwise.Cloud, jax.Array]:
     checks.one_of("statistic", statistic, STATISTICS)
     rows = cloud.points("particles", particles, at_least=2 if statistic == "u" else at_least)
     return cloud.pairs(kernel, rows), cloud.scores_at(target, particles)
@@ -164,7 +172,7 @@ def _sums(
     def push(sq: jax.Array) -> jax.Array:  # g
         return jnp.multiply(*kernel(sq, pairs.eta2))
 
-    def rows(here: pairwise.Matrices, sq: jax.Array, s: jax.Array) -> pairwise.Matrices:
+    def rows(here: Matrices, sq: jax.Array, s: jax.Array) -> Matrices:
         x = here[0]
         k, _ = kernel(sq, pairs.eta2)
         g, bend = jax.jvp(push, (sq,), (jnp.ones_like(sq),))

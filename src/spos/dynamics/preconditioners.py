@@ -82,7 +82,8 @@ class RMSprop(RunningSquare):
     decay: Number
 
     def square(self, drift: jax.Array, memory: jax.Array) -> jax.Array:
-        return self.decay * memory + (1.0 - self.decay) * drift * drift
+        decay = jnp.asarray(self.decay, memory.dtype)
+        return decay * memory + (1.0 - decay) * drift * drift
 
 
 @value

@@ -64,7 +64,7 @@ class Polynomial(Value):
     power: Number
 
     def __call__(self, step: jax.Array) -> jax.Array:
-        return self.initial * (1.0 + step / self.shift) ** -self.power
+        return jnp.asarray(self.initial * (1.0 + step / self.shift) ** -self.power)
 
 
 @value
@@ -84,7 +84,7 @@ class Cosine(Value):
     def __call__(self, step: jax.Array) -> jax.Array:
         share = jnp.minimum(step / self.num_steps, 1.0)
         fall = 0.5 * (1.0 + jnp.cos(jnp.pi * share))
-        return self.initial * (self.last + (1.0 - self.last) * fall)
+        return jnp.asarray(self.initial * (self.last + (1.0 - self.last) * fall))
 
 
 def constant(step_size: Number) -> Constant:
@@ -167,7 +167,7 @@ def as_schedule(name: str, step_size: StepSize) -> Schedule:
     if not callable(step_size):
         return Constant(checks.positive(name, step_size))
     schedule = as_function(step_size)
-    first = schedule(0)  # type: ignore[arg-type]
+    first = schedule(0)
     if checks.is_traced(first):
         return schedule
     if np.shape(first) != ():

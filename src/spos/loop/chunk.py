@@ -19,7 +19,7 @@ def advance_to(
     sampler: Sampler,
     key: jax.Array,
     state: State,
-    stop: jax.Array,
+    stop: int | jax.Array,
 ) -> tuple[State, Info, Particles, jax.Array]:
     """Steps until number `stop`. How many they are is not compiled in; the room for them is."""
     first = state.step

@@ -207,8 +207,7 @@ class Run:
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
             state, info, history, finite = advance_to(
-                *(CHUNK_STEPS, self.slots, self.history_every),
-                *(self.sampler, self.key, good, middle),
+                CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, good, middle
             )
             if finite:
                 self._record(good, state, info, history)

@@ -98,7 +98,9 @@ def rows(table: Table, split: int, validate: bool) -> Part:
             raise ValueError(f"{table.name} must have rows enough to validate, got {len(y)}")
         judged = apart
     scaling = scaling_of(training, numbers=True)
-    return Part(*(scaling.rows(some, numbers=True) for some in (training, judged)), scaling.y_unit)
+    return Part(
+        scaling.rows(training, numbers=True), scaling.rows(judged, numbers=True), scaling.y_unit
+    )
 
 
 def network(inputs: int, hidden: int, trial: Trial) -> BayesianNetwork:

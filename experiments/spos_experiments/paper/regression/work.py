@@ -88,7 +88,7 @@ class Work:
 @contextlib.contextmanager
 def _haste(wanted: bool) -> Iterator[None]:
     """Compile with less care, for runs so short that compiling takes longest."""
-    before = jax.config.jax_disable_most_optimizations
+    before = jax.config.read("jax_disable_most_optimizations")
     jax.config.update("jax_disable_most_optimizations", wanted or before)
     try:
         yield
