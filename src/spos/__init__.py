@@ -28,7 +28,7 @@ from spos.dynamics.preconditioners import Preconditioner, adagrad, adam, rmsprop
 from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import Kernel, imq, rbf
 from spos.loop.guard import NonFiniteError
-from spos.loop.run import run
+from spos.loop.run import advance, run
 from spos.loop.sample import sample
 from spos.result import Result
 from spos.targets.control_variate import control_variate
@@ -62,6 +62,7 @@ __all__ = [
     "Target",
     "adagrad",
     "adam",
+    "advance",
     "birth_death",
     "blob",
     "check_sampler",

@@ -22,7 +22,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import rl
-from spos.loop.run import run_key
 from spos.rl.envs import cart_pole
 from spos.rl.episodes import play_outside
 from spos.rl.trajectories import Trajectories
@@ -70,7 +69,7 @@ def gymnasium(learner: rl.Learner, horizon: int, numbers: Any) -> Work:
     def work(count: int) -> Any:
         state = start
         for n in range(count):
-            key = jax.random.fold_in(run_key(0), n)
+            key = jax.random.fold_in(jax.random.key(0), n)
             played = play_outside(episodes, policy, num, state.particles, key)
             state, _ = step(key, state, played)
         return jax.block_until_ready(state)

@@ -83,11 +83,16 @@ def mmd(
     is_a = (jnp.arange(m + n) < m).astype(pairs.eta2.dtype)
     labels = jnp.stack([is_a, 1 - is_a], axis=1)
     (aa, ab), (_, bb) = labels.T @ _products(kernel, pairs, labels)
-    m, n = float(m), float(n)  # the square of a whole number could be too large for JAX
+    # as floats: the square of a whole number could be too large for JAX
+    few, many = float(m), float(n)
     if statistic == "v":
-        return aa / m**2 - 2.0 * ab / (m * n) + bb / n**2
+        return aa / few**2 - 2.0 * ab / (few * many) + bb / many**2
     # k(x, x) = 1
-    return (aa - m) / (m * (m - 1.0)) - 2.0 * ab / (m * n) + (bb - n) / (n * (n - 1.0))
+    return (
+        (aa - few) / (few * (few - 1.0))
+        - 2.0 * ab / (few * many)
+        + (bb - many) / (many * (many - 1.0))
+    )
 
 
 def mmd_test(

@@ -41,7 +41,16 @@ def draw(sampler: Sampler, key: jax.Array, state: State) -> PyTree:
 
 
 def advance(sampler: Sampler, key: jax.Array, state: State) -> tuple[State, Info]:
-    """The step that `state` is due for, with the randomness of its number."""
+    """The step that `state` is due for: its minibatch, and the randomness of its number.
+
+    Args:
+        sampler: what `spos.spos`, `spos.svgd`, … give.
+        key: of the whole run.
+        state: of the step before.
+
+    Returns:
+        The next state, and what the step saw.
+    """
     key = jax.random.fold_in(key, state.step)
     return sampler.step(key, state, draw(sampler, key, state))
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 import spos
-from spos.loop.run import advance
+from spos import advance
 from spos_experiments.frame.experiment import in_parallel
 from spos_experiments.paper.regression import protocol
 
