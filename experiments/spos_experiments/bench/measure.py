@@ -14,8 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from spos import advance
-from spos.dynamics.sampler import Sampler
+from spos import Sampler, advance
 
 Row = dict[str, Any]  # of a list in `bench.json`
 Work = Callable[[int], object]  # do so many steps and wait for the end

@@ -30,10 +30,15 @@ from spos.networks import predict
 from spos.networks.methods import Method, Options
 from spos.networks.rows import Rows, Scaling
 from spos.networks.trainer import Setting, Trained, first_networks, train
-from spos.targets import bnn, likelihoods, priors, relu_network
-from spos.targets.network import BayesianNetwork
-from spos.targets.posterior import Posterior
-from spos.targets.target import score_particles
+from spos.targets import (
+    BayesianNetwork,
+    Posterior,
+    bnn,
+    likelihoods,
+    priors,
+    relu_network,
+    score_particles,
+)
 from spos.types import Batch, Particles, PyTree
 from spos_experiments.data import Table
 

@@ -31,8 +31,7 @@ from spos.networks import predict
 from spos.networks.rows import Rows, scaling_of
 from spos.networks.rows import split as split_rows
 from spos.networks.trainer import Setting, first_networks, train
-from spos.targets import bnn, likelihoods, priors, relu_network
-from spos.targets.network import BayesianNetwork
+from spos.targets import BayesianNetwork, bnn, likelihoods, priors, relu_network
 from spos.types import Particles
 from spos_experiments.data import Table
 
