@@ -84,8 +84,8 @@ class Result:
     def to_arviz(self) -> Any:
         """The draws for ArviZ.
 
-        With a history each particle is a chain and each record a draw; without one, the particles are
-        the draws of a single chain.
+        With a history each particle is a chain and each record a draw; without one, the particles
+        are the draws of a single chain.
 
         Returns:
             A DataTree of ArviZ.
@@ -96,7 +96,9 @@ class Result:
         return data_tree(posterior, sample_stats=self.sample_stats(), version=self.versions["spos"])
 
     def sample_stats(self) -> dict[str, np.ndarray]:
-        """What the recorded steps saw, with axes of chains and draws; a step sees all particles at once.
+        """What the recorded steps saw, with axes of chains and draws.
+
+        A step sees all particles at once.
 
         Returns:
             The fields of `spos.Info`; empty without a history.
