@@ -17,46 +17,6 @@ PUBLIC = public_names()
 HEADINGS = ("Args", "Attributes", "Returns", "Yields", "Raises", "Example", "Examples", "Note")
 OBVIOUS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
-# Temporary, and it must shrink: what is not documented yet. An entry that is fine fails the test.
-NOT_YET = {
-    "spos.AutomaticResult",
-    "spos.AutomaticResult.report",
-    "spos.Model",
-    "spos.Model.blame",
-    "spos.Model.constrain",
-    "spos.Model.predict",
-    "spos.Model.start",
-    "spos.SPOSClassifier",
-    "spos.SPOSClassifier.log_predictive",
-    "spos.SPOSClassifier.partial_fit",
-    "spos.SPOSClassifier.predict",
-    "spos.SPOSClassifier.predict_entropy",
-    "spos.SPOSClassifier.predict_log_proba",
-    "spos.SPOSClassifier.predict_proba",
-    "spos.SPOSRegressor.log_predictive",
-    "spos.SPOSRegressor.partial_fit",
-    "spos.SPOSRegressor.predict",
-    "spos.SPOSRegressor.predict_interval",
-    "spos.SPOSRegressor.predict_variance",
-    "spos.SPOSRegressor.sample_y",
-    "spos.fit",
-    "spos.from_numpyro",
-    "spos.from_pymc",
-    "spos.load",
-    "spos.rl.Learner",
-    "spos.rl.Learner.start",
-    "spos.rl.Learner.train",
-    "spos.rl.Trained",
-    "spos.rl.Trained.best",
-    "spos.rl.Trained.policy",
-    "spos.rl.Trained.save",
-    "spos.rl.Trajectories",
-    "spos.rl.gymnasium",
-    "spos.rl.learner",
-    "spos.rl.load",
-    "spos.rl.train",
-}
-
 
 def sections(text: str) -> dict[str, str]:
     """The sections of a Google-style docstring by their headings; the summary is under ""."""
@@ -104,14 +64,7 @@ def faults(one: object) -> list[str]:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_what_is_public_is_documented(name):
     found = faults(PUBLIC[name])
-    if name in NOT_YET:
-        assert found, f"{name} is documented now: take it out of NOT_YET"
-        return
     assert not found, f"{name}: {'; '.join(found)}"
-
-
-def test_what_is_not_documented_yet_is_public():
-    assert set(PUBLIC) >= NOT_YET
 
 
 EXAMPLES = [name for name, one in PUBLIC.items() if ">>>" in (one.__doc__ or "")]

@@ -80,8 +80,8 @@ def fit(
     Example:
         >>> start = jax.random.normal(jax.random.key(0), (50, 2))
         >>> fit = spos.fit(lambda x: -0.5 * (x**2).sum(), start=start, seed=7)
-        >>> fit.draws.mean(0).round(), fit.converged
-        (array([0., 0.], dtype=float32), True)
+        >>> bool(abs(fit.draws.mean(0)).max() < 0.2), fit.converged
+        (True, True)
     """
     checks.whole("seed", seed, at_least=0, below=2**32)
     if num_particles is not None:

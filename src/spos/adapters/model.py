@@ -50,20 +50,20 @@ class Model:
         shown = ", ".join(f"{name}{list(s) if s else ''}" for name, s in self.shapes.items())
         return f"<Model: {self.name} with {shown}>"
 
-    def start(self, key: jax.Array, count: int) -> dict[str, jax.Array]:
+    def start(self, key: jax.Array, num_particles: int) -> dict[str, jax.Array]:
         """Particles to begin with, uniform between -2 and 2 in every unconstrained direction.
 
         Args:
             key: of the random numbers.
-            count: how many.
+            num_particles: how many.
 
         Returns:
             Arrays by name, with a leading axis of particles.
         """
-        count = checks.whole("count", count)
+        num_particles = checks.whole("num_particles", num_particles)
         keys = jax.random.split(key, len(self.shapes))
         return {
-            name: jax.random.uniform(k, (count, *shape), minval=-RADIUS, maxval=RADIUS)
+            name: jax.random.uniform(k, (num_particles, *shape), minval=-RADIUS, maxval=RADIUS)
             for k, (name, shape) in zip(keys, self.shapes.items(), strict=True)
         }
 
@@ -93,8 +93,14 @@ class Model:
         return _unflatten(self.predict_batch(key, flat), leading)
 
     def blame(self, particles: Particles) -> str:
-        """Which sites have no finite log-density at these particles, or else which parameters have
-        no finite score, in words: those that are to blame everywhere, if there are any."""
+        """Which sites have no finite log-density, or else which parameters have no finite score.
+
+        Args:
+            particles: where to look.
+
+        Returns:
+            A sentence on those that are to blame everywhere, if there are any.
+        """
         found = {name: np.asarray(each) for name, each in self.sites_batch(particles).items()}
         words = _not_finite(found, "its log-density")
         if not words:
@@ -105,6 +111,12 @@ class Model:
 
     def flatten(self, particles: Particles) -> tuple[dict[str, Any], tuple[int, ...]]:
         """The particles with one leading axis, and the leading axes that they had.
+
+        Args:
+            particles: a dict of this model's parameters, with any leading axes.
+
+        Returns:
+            The flat particles, and the axes.
 
         Raises:
             ValueError: they are not particles of this model.

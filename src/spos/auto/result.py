@@ -56,6 +56,14 @@ class Fit(Result):
         predict: draws of what the model observes, given particles; not saved.
         info: the log-density and the acceptance of every record and particle.
         num_steps: the number of moves.
+        particles: those at the end, in unconstrained coordinates.
+        history: the records of the last round, in unconstrained coordinates.
+        history_every: the number of moves from one record to the next.
+        settings: how the run was made, as plain data.
+        versions: of everything that can change a bit of the result.
+        seconds: how long it took.
+        interrupted: whether it was ended before its checks.
+        score_memory: empty here.
 
     Example:
         >>> start = jax.random.normal(jax.random.key(0), (50, 2))
@@ -198,8 +206,7 @@ def load(path: PathLike) -> Result:
     Example:
         >>> start = jnp.linspace(-1.0, 1.0, 20)[:, None]
         >>> fit = spos.fit(lambda x: -0.5 * (x**2).sum(), start=start)
-        >>> file = fit.save(tempfile.mkdtemp() + "/fit.npz")
-        >>> spos.load(file).converged
+        >>> spos.load(fit.save("fit.npz")).converged
         True
     """
     arrays, meta = archive.read(Path(path))

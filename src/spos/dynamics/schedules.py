@@ -123,7 +123,7 @@ def polynomial(initial: Number, shift: Number = 1.0, power: Number = 0.55) -> Po
         The schedule.
 
     Example:
-        >>> float(spos.schedules.polynomial(0.1, shift=10.0, power=1.0)(10))
+        >>> round(float(spos.schedules.polynomial(0.1, shift=10.0, power=1.0)(10)), 6)
         0.05
     """
     return Polynomial(

@@ -30,7 +30,24 @@ class Entropy(NamedTuple):
 class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """A Bayesian neural network for classes, two or more, of any label.
 
-    Arguments are those of `spos.SPOSRegressor`, without `noise`.
+    Args:
+        hidden: widths of the hidden layers (relu); () is a linear model.
+        n_particles: networks that are sampled together.
+        method: "spos", "svgd", "sgld", "psgld", … (`spos.networks.methods.METHODS`).
+        beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
+        step_size: of the first steps; it falls to a tenth along half a cosine. By default it is the
+            method's own, less for wide networks.
+        num_steps: at most. By default 40 epochs, but between 2,000 and 20,000 steps.
+        batch_size: rows in a step.
+        average: predict with the particles of so many evaluations of the validation set (there are
+            50 in a whole run), not only with the last.
+        validation_fraction: share of the rows in the validation set, by which training stops early;
+            500 rows at most, and none below 50 rows. 0 trains on all rows and takes all steps.
+        patience: evaluations without a better prediction of the validation set before training
+            stops.
+        warm_start: `fit` goes on from the particles and the scaling it has.
+        random_state: as in scikit-learn; the same number gives the same bits.
+        progress: show a progress line; by default only on a terminal.
 
     Example:
         >>> X = np.linspace(-1.0, 1.0, 100)[:, None]

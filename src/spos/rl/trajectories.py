@@ -11,15 +11,24 @@ class Trajectories(NamedTuple):
 
     A row of `observations` is what the policy saw *before* the action of that row. Once an episode
     is over its remaining rows hold no meaning: `alive` is 0 there, and rewards are 0.
+
+    Attributes:
+        observations: (T, num, o).
+        actions: (T, num, …).
+        rewards: (T, num).
+        alive: (T, num), 1 while the step counted, the last one of an episode included.
+        terminated: (num,), true where the task ended and nothing was left to earn.
+        truncated: (num,), true where time ran out and more could have been earned.
+        last_observations: (num, o), after the last step that counted.
     """
 
-    observations: Any  # (T, num, o)
-    actions: Any  # (T, num, …)
-    rewards: Any  # (T, num)
-    alive: Any  # (T, num): 1 while the step counted, the last one of an episode included
-    terminated: Any  # (num,) bool: the task ended, nothing was left to earn
-    truncated: Any  # (num,) bool: time ran out, more could have been earned
-    last_observations: Any  # (num, o): after the last step that counted
+    observations: Any
+    actions: Any
+    rewards: Any
+    alive: Any
+    terminated: Any
+    truncated: Any
+    last_observations: Any
 
 
 def following(episodes: Trajectories) -> jax.Array:
