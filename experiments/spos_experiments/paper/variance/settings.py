@@ -1,13 +1,14 @@
 """Everything that shapes the experiment but the seed."""
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import spos
 
 PLAIN = "plain"
 COLOURS = {PLAIN: "#666666", "control variate": "#0072B2", "SVRG": "#D55E00", "SAGA": "#009E73"}
-METHODS = {"SGLD": spos.sgld, "SPOS": spos.spos}
+METHODS: dict[str, Callable[..., spos.Sampler]] = {"SGLD": spos.sgld, "SPOS": spos.spos}
 
 
 @dataclass(frozen=True)
