@@ -5,6 +5,9 @@ import jax.monitoring
 import pytest
 from hypothesis import settings
 
+# nearly all of the time of most tests is compiling: less care is taken, unless a test asks for it
+jax.config.update("jax_disable_most_optimizations", True)
+
 settings.register_profile("spos", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("spos")
 
@@ -24,8 +27,13 @@ def compilations():
 
 
 @pytest.fixture(scope="module")
-def hasty():
-    """Programs compiled with less care, for runs so short that compiling takes longest."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
+def careful():
+    """Programs compiled with care, for runs so long that they take longest."""
     jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)
+
+
+@pytest.fixture(scope="module")
+def hasty():
+    """The usual, said where it matters."""

@@ -495,10 +495,10 @@ CASES = {
         ValueError,
         r"method.*independent, svpg, spos.*'magic'",
     ),
-    "unknown estimator": (
-        lambda: rl.learner("cartpole", estimator="guess"),
+    "unknown policy gradient": (
+        lambda: rl.learner("cartpole", gradient="guess"),
         ValueError,
-        r"estimator.*reinforce, a2c.*'guess'",
+        r"gradient.*reinforce, a2c.*'guess'",
     ),
     "unknown critic": (
         lambda: rl.learner("cartpole", critic="guess"),
@@ -506,9 +506,9 @@ CASES = {
         r"critic.*linear, network.*'guess'",
     ),
     "svpg alone": (
-        lambda: rl.learner("cartpole", method="svpg", particles=1),
+        lambda: rl.learner("cartpole", method="svpg", num_particles=1),
         ValueError,
-        r"particles.*at least 2.*1",
+        r"num_particles.*at least 2.*1",
     ),
     # friction and the scores of a posterior
     "friction 0": (lambda: spos.sghmc(log_prob, 0.1, 0), ValueError, r"friction.*above 0.*0"),

@@ -195,7 +195,7 @@ def test_an_interrupted_experiment_ends_the_demo(tmp_path, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(demo, "EXPERIMENTS", (demo.many_modes,))
-    monkeypatch.setattr("spos.loop.sample._advance_to", pressed)
+    monkeypatch.setattr("spos.loop.sample.advance_to", pressed)
     assert main(["demo", "--out", str(tmp_path)]) == 130
     assert "spos demo: interrupted" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -63,9 +63,9 @@ def test_chunks_change_nothing(sampler, monkeypatch, most, seconds):
     monkeypatch.setattr(loop, "CHUNK_STEPS", most)
     monkeypatch.setattr(loop, "CHUNK_SECONDS", seconds)
     stops = []
-    advance_to = loop._advance_to
+    advance_to = loop.advance_to
     monkeypatch.setattr(
-        loop, "_advance_to", lambda *given: (stops.append(given[-1]), advance_to(*given))[1]
+        loop, "advance_to", lambda *given: (stops.append(given[-1]), advance_to(*given))[1]
     )
     assert_same(sample(sampler, history_every=3), whole)
     assert np.diff([0, *stops]).max() <= most

@@ -23,7 +23,7 @@ def log_prob(theta):
 
 
 def log_likelihood(theta, x):
-    return -0.5 * jnp.sum((x - theta) ** 2)
+    return -0.5 * jnp.sum((x - theta) ** 2, axis=-1)
 
 
 def on_data(growth):

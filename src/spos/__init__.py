@@ -17,8 +17,8 @@ from spos.algorithms.sghmc import sghmc
 from spos.algorithms.sgld import sgld
 from spos.algorithms.spos import spos
 from spos.algorithms.svgd import svgd
-from spos.auto.host import ConvergenceWarning
-from spos.auto.result import AutomaticResult, load
+from spos.auto.result import Fit, load
+from spos.auto.watch import ConvergenceWarning, FitProgress
 from spos.diagnostics.compare import compare
 from spos.diagnostics.conformance import check_sampler
 from spos.dynamics import schedules
@@ -28,7 +28,7 @@ from spos.dynamics.preconditioners import Preconditioner, adagrad, adam, rmsprop
 from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import Kernel, imq, rbf
 from spos.loop.guard import NonFiniteError
-from spos.loop.run import run
+from spos.loop.run import advance, run
 from spos.loop.sample import sample
 from spos.result import Result
 from spos.targets.control_variate import control_variate
@@ -47,9 +47,10 @@ if TYPE_CHECKING:
 __version__ = _version("spos")
 
 __all__ = [
-    "AutomaticResult",
     "ConvergenceWarning",
     "Drift",
+    "Fit",
+    "FitProgress",
     "Info",
     "Kernel",
     "Model",
@@ -61,6 +62,7 @@ __all__ = [
     "Target",
     "adagrad",
     "adam",
+    "advance",
     "birth_death",
     "blob",
     "check_sampler",

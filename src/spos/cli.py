@@ -1,10 +1,11 @@
 """The command `spos`.
 
 A command is a `Command`: its name, one line of help, the function that declares its arguments and
-the function that runs it. `spos demo` is here; other packages offer theirs as entry points of the
-group `spos.commands`, as the experiments of this repository do. What a command needs is imported
-when it runs, so that asking for help does not load plotting libraries. A failure the user can mend
-is one sentence on stderr and exit code 1; wrong arguments are exit code 2.
+the function that runs it. `spos demo` and `spos playground` are here; other packages offer theirs
+as entry points of the group `spos.commands`, as the experiments of this repository do. What a
+command needs is imported when it runs, so that asking for help does not load plotting libraries.
+A failure the user can mend is one sentence on stderr and exit code 1; wrong arguments are exit
+code 2.
 """
 
 import argparse
@@ -76,9 +77,30 @@ DEMO = Command(
 )
 
 
+def _playground_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--no-browser", action="store_true", help="only print where the page is, and open nothing"
+    )
+
+
+def _playground(arguments: argparse.Namespace) -> None:
+    from spos import playground
+
+    playground.open_page(browser=not arguments.no_browser)
+
+
+PLAYGROUND = Command(
+    "playground",
+    "a page on which to watch the methods move particles",
+    _playground_arguments,
+    _playground,
+)
+
+
 def commands() -> Iterator[Command]:
-    """The command of this package, those that others offer, and a hint for those missing."""
+    """The commands of this package, those that others offer, and a hint for those missing."""
     yield DEMO
+    yield PLAYGROUND
     offered = {point.name: point for point in entry_points(group=GROUP)}
     for point in offered.values():
         yield point.load()

@@ -80,7 +80,12 @@ def shard_target(target: TargetLike, mesh: Mesh) -> Target:
 
 @value
 class ShardedTarget(Target):
-    """See `shard_target`."""
+    """A target with each device scoring its own particles; see `shard_target`.
+
+    Attributes:
+        target: what is sharded.
+        mesh: over which devices.
+    """
 
     target: Target
     mesh: Mesh = static()
@@ -110,4 +115,4 @@ class ShardedTarget(Target):
             out_specs=P(AXIS),
             check_vma=False,
         )
-        return sharded(self.target, particles, batch)
+        return sharded(self.target, particles, batch)  # type: ignore[no-untyped-call]

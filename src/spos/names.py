@@ -8,12 +8,12 @@ import numpy as np
 from spos.types import PyTree
 
 
-def leaf_name(path: tuple, root: str = "theta") -> str:
+def leaf_name(path: tuple[Any, ...], root: str = "theta") -> str:
     """`{"w": {"b": …}}` → `w.b`; a bare array is called `root`."""
     return jax.tree_util.keystr(path, simple=True, separator=".") or root
 
 
-def entry_name(path: tuple, index: Any) -> str:
+def entry_name(path: tuple[Any, ...], index: Any) -> str:
     """One number inside a leaf: `w.b[3, 1]`."""
     inside = ", ".join(str(int(i)) for i in index)
     return leaf_name(path) + (f"[{inside}]" if inside else "")

@@ -20,10 +20,20 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Result:
-    """A finished (or interrupted) run.
+    """What a run leaves behind, the interrupted one too.
 
-    `info` maps each field of `spos.types.Info` to one value per step. `history`, when asked for,
-    has a leading axis of recorded steps before the particle axis.
+    Attributes:
+        particles: at the end of the run.
+        info: maps each field of `spos.Info` to one value per step.
+        history: the particles of every `history_every` steps, with a leading axis of records; None
+            if not asked for.
+        history_every: the number of steps from one record to the next.
+        settings: of the sampler and the run, as plain data.
+        versions: of everything that can change a bit of the result.
+        num_steps: how many were taken.
+        seconds: how long they took.
+        interrupted: was it ended by Ctrl-C?
+        score_memory: what the target's scores remember at the end; not saved.
     """
 
     particles: Particles
@@ -38,7 +48,11 @@ class Result:
     score_memory: PyTree = ()  # of the target's estimator at the end; not saved
 
     def summary(self) -> "Summary":
-        """Mean, standard deviation, quantiles and range of every parameter over the particles."""
+        """Mean, standard deviation, quantiles and range of every parameter over the particles.
+
+        Returns:
+            The table.
+        """
         return self._summary(self.particles, "particles")
 
     def _summary(self, cloud: Particles, word: str) -> "Summary":
@@ -58,22 +72,37 @@ class Result:
         return Summary(names, columns, title)
 
     def plot(self) -> Any:
-        """A matplotlib figure: the marginals of the first parameters, and how the run went."""
+        """The marginals of the first parameters, and how the run went.
+
+        Returns:
+            A figure of matplotlib.
+        """
         from spos.io.figures import result_figure
 
         return result_figure(self)
 
     def to_arviz(self) -> Any:
-        """An ArviZ DataTree. With a history each particle is a chain and each record a draw;
-        without one, the particles are the draws of a single chain."""
+        """The draws for ArviZ.
+
+        With a history each particle is a chain and each record a draw; without one, the particles
+        are the draws of a single chain.
+
+        Returns:
+            A DataTree of ArviZ.
+        """
         recorded = self.history is not None
         source = jax.tree_util.tree_leaves_with_path(self.history if recorded else self.particles)
         posterior = by_chain({leaf_name(path): leaf for path, leaf in source}, recorded)
         return data_tree(posterior, sample_stats=self.sample_stats(), version=self.versions["spos"])
 
     def sample_stats(self) -> dict[str, np.ndarray]:
-        """What the recorded steps saw, with axes of chains and draws; a step sees all particles at
-        once. Empty without a history."""
+        """What the recorded steps saw, with axes of chains and draws.
+
+        A step sees all particles at once.
+
+        Returns:
+            The fields of `spos.Info`; empty without a history.
+        """
         if self.history is None or self.history_every is None:
             return {}
         records, chains = jax.tree.leaves(self.history)[0].shape[:2]
@@ -84,7 +113,20 @@ class Result:
         }
 
     def save(self, path: Any) -> Path:
-        """Write everything to one `.npz` file, atomically; read it with `spos.load`."""
+        """Write everything to one `.npz` file, atomically; read it with `spos.load`.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The path.
+
+        Example:
+            >>> sampler = spos.sgld(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+            >>> path = spos.sample(sampler, jnp.ones((4, 2)), num_steps=3).save("result.npz")
+            >>> spos.load(path).num_steps
+            3
+        """
         path = Path(path)
         archive.write(path, *self._packed())
         return path

@@ -23,14 +23,27 @@ LogProb = Callable[..., Any]  # the log-density of one particle
 
 
 class Batch(NamedTuple):
-    """Some rows of the data and what each row counts for in the log-likelihood."""
+    """Some rows of the data.
+
+    Attributes:
+        examples: a pytree whose leaves share a leading axis of rows.
+        weights: what each row counts for in the log-likelihood.
+    """
 
     examples: PyTree
     weights: jax.Array
 
 
 class State(NamedTuple):
-    """All that one step hands to the next."""
+    """All that one step hands to the next.
+
+    Attributes:
+        particles: a pytree whose leaves share a leading axis of length M.
+        step: the number of steps taken.
+        bandwidth: η² of the last step; nan before the first and without a kernel.
+        memory: of the preconditioner or the optimizer; empty without one.
+        score_memory: of the target's scores; empty where they remember nothing.
+    """
 
     particles: Particles
     step: jax.Array
@@ -42,9 +55,13 @@ class State(NamedTuple):
 class Info(NamedTuple):
     """What a step saw, one scalar each.
 
-    `drift_norm` and `score_norm` are root mean squares over particles of the Euclidean norm. `epd`
-    is the expected particle distance of the SPOS paper, sqrt(Σ_ij ‖θ_i - θ_j‖²), before the step;
-    divided by M it is the root mean square distance of two particles.
+    Attributes:
+        step_size: h of this step.
+        bandwidth: η² of the kernel; nan without one.
+        drift_norm: root mean square over particles of the Euclidean norm of the drift.
+        score_norm: the same of the scores.
+        epd: the expected particle distance of the SPOS paper, sqrt(Σ_ij ‖θ_i - θ_j‖²), before the
+            step; divided by M it is the root mean square distance of two particles.
     """
 
     step_size: jax.Array

@@ -56,8 +56,9 @@ def value(cls: C) -> C:
     Returns:
         The class.
     """
-    frozen = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
-    return jax.tree_util.register_dataclass(frozen)
+    dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # in place
+    jax.tree_util.register_dataclass(cls)
+    return cls
 
 
 class Value:
@@ -66,8 +67,9 @@ class Value:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        (mine, form), (theirs, other_form) = jax.tree.flatten(self), jax.tree.flatten(other)
-        return form == other_form and all(map(_same, mine, theirs))
+        mine, form = jax.tree.flatten(self)
+        theirs, other_form = jax.tree.flatten(other)
+        return bool(form == other_form) and all(map(_same, mine, theirs))  # type: ignore[operator]
 
     def __hash__(self) -> int:
         return hash(jax.tree.structure(self))

@@ -8,12 +8,6 @@ import numpyro.distributions as dist
 from scipy import stats
 
 with warnings.catch_warnings():
-    # arviz-plots (which PyMC's ArviZ imports) expects this module to be loaded, and matplotlib
-    # has just retired it
-    warnings.simplefilter("ignore", DeprecationWarning)
-    import matplotlib.style.core  # noqa: F401
-
-with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "(?s).*ArviZ is undergoing a major refactor", FutureWarning)
     import pymc
 

@@ -1,6 +1,5 @@
 """Draws of a model as an ArviZ tree, read by ArviZ itself."""
 
-import eight_schools  # noqa: F401  (before arviz_plots: it sees to matplotlib)
 import jax
 import numpy as np
 import pytest

@@ -1,7 +1,6 @@
 """A model in, its posterior out, under the model's own names."""
 
 import arviz_stats
-import eight_schools  # noqa: F401  (first: it sees to matplotlib)
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,6 +45,60 @@ def test_arviz_gets_the_model_s_names_and_predictions(result):
     assert (table["r_hat"] < 1.02).all()
 
 
+def test_other_data_compile_nothing_new(result, compilations):
+    """Although the run is longer or shorter, and all the way to predictions."""
+    result.to_arviz()
+    compilations.clear()
+    other = spos.fit(in_numpyro, ERROR + 5.0, effect=2.0 * EFFECT + 3.0, seed=1)
+    other.to_arviz()
+    assert not compilations
+    assert abs(np.mean(other.draws["mu"]) - np.mean(result.draws["mu"])) > 1.0
+
+
+def test_its_repr_names_the_parameters_in_a_few_lines(result):
+    assert len(repr(result)) < 300
+    assert "draws of mu, tau, z[8], theta[8]" in repr(result)
+
+
+def test_the_figure_has_the_models_units(result):
+    figure = result.plot()
+    titles = [axes.get_title(loc="left") for axes in figure.get_axes()]
+    assert titles[0] == "mu"
+    tau = result.draws["tau"]
+    shown = next(axes for axes in figure.get_axes() if axes.get_title(loc="left") == "tau")
+    assert all(value in tau for value in shown.lines[0].get_xdata())
+
+
+def test_a_summary_and_a_report_are_for_people(result):
+    assert "mu" in str(result.summary())
+    assert result.report().splitlines()[1] == "Converged."
+
+
+def test_a_model_that_ends_a_fit_may_begin_another(result, tmp_path):
+    loaded = spos.load(result.save(tmp_path / "fit.npz"))
+    phases = []
+    warm = spos.fit(
+        *(in_numpyro, ERROR),
+        effect=EFFECT + 1.0,
+        warm_start=loaded,
+        callback=lambda seen: phases.append(seen.phase),
+    )
+    assert "approach" not in phases
+    assert warm.evaluations < result.evaluations
+    assert list(warm.draws) == ["mu", "tau", "z", "theta"]
+
+
+def test_starts_of_ones_own_will_do_for_a_model(hasty):
+    model = spos.from_numpyro(normal, np.array([3.0, 3.0]))
+    with pytest.warns(spos.ConvergenceWarning, match="interrupted"):
+        cut = spos.fit(model, start={"m": jnp.linspace(7.0, 8.0, 9)}, callback=lambda seen: True)
+    assert cut.draws["m"].shape == (10,)
+
+
+def normal(y):
+    numpyro.sample("y", dist.Normal(numpyro.sample("m", dist.Normal()), 1.0), obs=y)
+
+
 def test_it_comes_back_from_a_file(result, tmp_path):
     loaded = spos.load(result.save(tmp_path / "fit.npz"))
     np.testing.assert_array_equal(loaded.draws["tau"], result.draws["tau"])
@@ -58,7 +111,7 @@ def test_a_pymc_model_is_fitted_in_its_own_words(hasty):
         mean = pymc.Normal("mean", 0.0, 1.0)
         pymc.HalfNormal("scale", 2.0)
         pymc.Normal("y", mean, 1.0, observed=np.array([3.0, 3.0]))
-    result = spos.fit(model, particles=60)
+    result = spos.fit(model, num_particles=60)
     assert result.converged, result.report()
     assert list(result.draws) == ["mean", "scale"]
     found = {name: np.asarray(draws, np.float64) for name, draws in result.draws.items()}
@@ -73,7 +126,7 @@ def test_a_scale_without_a_mean_is_confessed_although_its_logarithm_is_tame(hast
         numpyro.sample("scale", dist.HalfCauchy(1.0))
 
     with pytest.warns(spos.ConvergenceWarning, match="own precision.*for scale"):
-        result = spos.fit(cauchy, particles=60)
+        result = spos.fit(cauchy, num_particles=60)
     assert [check.name for check in result.verdict.checks if not check.passed] == ["own precision"]
     assert "The tails of scale are heavy" in " ".join(result.report().split())
 
@@ -98,6 +151,20 @@ def in_pymc_impossible():
 
 def discrete():
     numpyro.sample("k", dist.Bernoulli(0.5))
+
+
+def colliding(x, data=None):
+    numpyro.sample("data", dist.Normal(numpyro.sample("m", dist.Normal()) * x, 1.0), obs=data)
+
+
+BROKEN = EFFECT + np.where(np.arange(8) == 2, np.nan, 0.0)
+WARM = spos.Fit(
+    particles={"z": np.zeros((4, 2))},
+    **{name: {} for name in ("info", "settings", "versions", "coords")},
+    **dict.fromkeys(("history", "history_every", "draws", "verdict", "adapted")),
+    **dict.fromkeys(("num_steps", "seconds", "evaluations"), 0),
+    dims={},
+)
 
 
 def subsampled(y):
@@ -125,8 +192,28 @@ def subsampled(y):
         (lambda: spos.fit(discrete), ValueError, "discrete"),
         (lambda: spos.fit(subsampled, np.ones(5)), ValueError, "exact log-density"),
         (lambda: spos.fit(3), TypeError, "NumPyro function"),
-        (lambda: spos.fit(impossible, particles=2), ValueError, "particles must be at least 4"),
+        (lambda: spos.fit(impossible, num_particles=2), ValueError, "at least 4 particles, got 2"),
         (lambda: spos.fit(impossible, seed=-1), ValueError, "seed"),
+        (
+            *(lambda: spos.fit(in_numpyro, ERROR, effect=BROKEN), ValueError),
+            r"In the NumPyro model in_numpyro, effect\[2\] is nan; effect: its log-density is",
+        ),
+        (
+            *(lambda: spos.fit(in_numpyro, BROKEN, effect=EFFECT), ValueError),
+            r"In the NumPyro model in_numpyro, error\[2\] is nan",
+        ),
+        (
+            *(lambda: spos.fit(colliding, np.ones(3), data=np.ones(3)), TypeError),
+            r"data must be left out.*spos\.from_numpyro\(model, …, data=…\)",
+        ),
+        (
+            *(lambda: spos.fit(colliding, np.ones(3), beta=2.0), TypeError),
+            r"data is an argument of colliding and of spos\.fit.*from_numpyro\(colliding, …, data=",
+        ),
+        (
+            *(lambda: spos.fit(impossible, warm_start=WARM), ValueError),
+            "must be a dict of x, got",
+        ),
     ],
     ids=[
         "nowhere finite",
@@ -137,6 +224,11 @@ def subsampled(y):
         "no model",
         "too few",
         "seed",
+        "nan in an observation",
+        "nan in an argument",
+        "a name that is ours and given",
+        "a name that is ours",
+        "another model's fit",
     ],
 )
 def test_what_cannot_be_fitted_is_said(call, error, words):

@@ -1,5 +1,6 @@
 """NumPyro models: the same density, the same parameters, unbiased minibatches, clear refusals."""
 
+import dataclasses
 import sys
 
 import jax
@@ -103,7 +104,7 @@ def test_the_average_minibatch_score_is_the_full_score():
     exact = residual @ X - np.asarray(theta["w"])
     np.testing.assert_allclose(jax.jit(target.score)(theta)["w"], exact, rtol=1e-4)
     keys = jax.random.split(KEY, 2000)
-    scores = jax.jit(jax.vmap(lambda k: target.score(theta, target.draw(k, 0, target.data))))(keys)
+    scores = jax.jit(jax.vmap(lambda k: target.score(theta, target.draw(k))))(keys)
     assert disagreement(scores["w"], exact) <= 1
     assert disagreement(scores["w"] * BATCH / (BATCH + 1), exact) > 1  # a wrong weight shows
     assert np.std(scores["w"], axis=0).min() > 0.1
@@ -117,7 +118,7 @@ def test_predictions_of_a_subsampled_model_have_all_rows():
 
 def test_data_travel_as_an_argument(schools):
     other = jax.tree.map(lambda leaf: leaf + 1.0, schools.target.data)
-    batch = schools.target.draw(KEY, 0, other)
+    batch = dataclasses.replace(schools.target, data=other).draw(KEY)
     theta = {"mu": jnp.float32(1.0), "tau": jnp.float32(0.0), "z": jnp.zeros(8)}
     shifted = spos.from_numpyro(in_numpyro, ERROR + 1.0, effect=EFFECT + 1.0).target
     expected = jax.jit(shifted.log_prob)(theta)
@@ -133,7 +134,7 @@ def test_a_model_that_counts_its_data_gets_them_as_constants():
         numpyro.sample("y", dist.Normal(mean[group], 1.0), obs=y)
 
     model = spos.from_numpyro(grouped, np.array([0, 1, 1, 2]), np.ones(4))
-    assert model.target.data is None
+    assert model.target.data == ()
     assert model.shapes == {"mean": (3,)}
 
 
@@ -197,3 +198,43 @@ def test_bad_arguments_are_named(schools, particles, monkeypatch):
     monkeypatch.setitem(sys.modules, "numpyro", None)
     with pytest.raises(ImportError, match=r"pip install 'spos\[numpyro\]'"):
         spos.from_numpyro(in_numpyro)
+
+
+def test_models_share_programs_when_function_fixed_arguments_and_shapes_agree():
+    def program(*args, model=regression, **kwargs):
+        return spos.from_numpyro(model, *args, **kwargs).target.program
+
+    assert program(X, Y) == program(X + 1.0, 2.0 * Y)
+    assert program(X, Y) != program(X, Y, batch=3)
+    assert program(X, Y) != program(X, y=Y)  # another structure
+    assert program(X, Y) != program(X, Y, model=lambda x, y: regression(x, y))
+
+
+def test_a_variable_that_the_model_reads_from_outside_is_part_of_the_program(monkeypatch):
+    """Else a second model would silently be that of the first one's numbers."""
+    outside = {"array": np.ones(3), "number": 1.0}
+
+    def model():
+        m = numpyro.sample("m", dist.Normal(0.0, outside["number"]))
+        numpyro.deterministic("twice", m * jnp.sum(jax.jit(lambda: outside["array"] * 1.0)()))
+
+    first = spos.from_numpyro(model)
+    assert spos.from_numpyro(model).target.program == first.target.program
+    for name, other in (("array", np.array([1.0, 1.0, 5.0])), ("number", 2.0)):
+        monkeypatch.setitem(outside, name, other)
+        changed = spos.from_numpyro(model)
+        assert changed.target.program != first.target.program
+    theta = {"m": jnp.ones(1)}
+    assert first.constrain(theta)["twice"] == changed.constrain(theta)["twice"] == 7.0
+
+
+def test_blocks_of_rows_give_what_rows_give(schools):
+    many = schools.start(KEY, 1100)
+    whole = schools.constrain(many)
+    for row in (0, 511, 512, 1099):
+        one = schools.constrain({name: leaf[row] for name, leaf in many.items()})
+        for name, values in one.items():
+            np.testing.assert_allclose(whole[name][row], values, rtol=1e-6)
+    drawn = schools.predict(KEY, many)["effect"]
+    assert drawn.shape == (1100, 8)
+    assert len(np.unique(drawn[:, 0])) == 1100  # every row has random numbers of its own

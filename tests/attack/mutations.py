@@ -11,6 +11,7 @@ import copy
 import io
 import json
 import random
+import re
 import struct
 import zipfile
 from collections.abc import Iterator
@@ -40,7 +41,7 @@ VALUES: tuple[Any, ...] = (
 
 def flips(content: bytes, rng: random.Random) -> Iterator[bytes]:
     """A few bits turned over, half of the time near a header."""
-    marks = [n for n in range(len(content)) if content[n : n + 2] in (b"PK", b"\x93N")] or [0]
+    marks = [found.start() for found in re.finditer(rb"PK|\x93N", content)] or [0]
     while True:
         spoilt = bytearray(content)
         for _ in range(rng.choice((1, 1, 1, 2, 8))):
@@ -76,8 +77,9 @@ def cuts(content: bytes, rng: random.Random) -> Iterator[bytes]:
 
 def headers(content: bytes, rng: random.Random) -> Iterator[bytes]:
     """Fields of the headers of a zip file with telling values, in one or in all of a kind."""
+    heads = {mark: [m.start() for m in re.finditer(re.escape(mark), content)] for mark in FIELDS}
     while True:
-        yield _other_numbers(content, rng)
+        yield _other_numbers(content, heads, rng)
 
 
 def members(content: bytes, rng: random.Random) -> Iterator[bytes]:
@@ -86,15 +88,14 @@ def members(content: bytes, rng: random.Random) -> Iterator[bytes]:
         yield _other_members(content, rng)
 
 
-def _other_numbers(content: bytes, rng: random.Random) -> bytes:
+def _other_numbers(content: bytes, heads: dict[bytes, list[int]], rng: random.Random) -> bytes:
     spoilt = bytearray(content)
     for _ in range(rng.choice((1, 1, 2, 3))):
         mark = rng.choice(list(FIELDS))
         wide = rng.randrange(2)
         place, width = rng.choice(FIELDS[mark][wide]), 2 + 2 * wide
         value = rng.choice((*NUMBERS, len(content), rng.randrange(2**32))) % 2 ** (8 * width)
-        heads = [n for n in range(len(content)) if content[n : n + 4] == mark]
-        for head in heads if rng.random() < 0.3 else [rng.choice(heads)]:
+        for head in heads[mark] if rng.random() < 0.3 else [rng.choice(heads[mark])]:
             if head + place + width <= len(spoilt):
                 struct.pack_into("<L" if wide else "<H", spoilt, head + place, value)
     return bytes(spoilt)
@@ -210,7 +211,7 @@ def texts(content: bytes, rng: random.Random) -> Iterator[bytes]:
 def _changed(value: Any, rng: random.Random) -> Any:
     """The value with one thing inside it changed, somewhere down a random path."""
     if not isinstance(value, dict | list) or not value or rng.random() < 0.1:
-        other = rng.choice(VALUES)
+        other = copy.deepcopy(rng.choice(VALUES))
         return _nested(rng.choice((3, 90, 300)), value) if rng.random() < 0.1 else other
     key = rng.choice(list(value)) if isinstance(value, dict) else rng.randrange(len(value))
     if rng.random() < 0.15:

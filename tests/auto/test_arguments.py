@@ -1,8 +1,7 @@
-"""What goes with an automatic step size and what does not is said before anything is compiled."""
+"""What cannot be fitted, or not like this, is said before anything is compiled."""
 
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,41 +9,63 @@ import pytest
 import spos
 
 START = jnp.asarray(np.random.default_rng(0).normal(size=(6, 2)), jnp.float32)
-KEY = jax.random.key(0)
 
 
 def log_prob(theta):
     return -0.5 * jnp.sum(theta**2)
 
 
-def minibatches():
-    data = np.arange(10, dtype=np.float32)
-    return spos.posterior(lambda t, x: -0.5 * (x - t.sum()) ** 2, log_prob, data, 3)
+def posterior(batch_size=None, data=None):
+    data = np.arange(10, dtype=np.float32) if data is None else data
+    return spos.posterior(lambda t, x: -0.5 * (x - t.sum()) ** 2, log_prob, data, batch_size)
 
 
-AUTOMATIC = spos.spos(log_prob)
+def refused(model=log_prob, start=START, **options):
+    return lambda: spos.fit(model, start=start, **options)
+
+
+BROKEN = {"x": np.ones((4, 2)), "y": np.array([1.0, 2.0, np.nan, np.nan])}
 CASES = {
-    "init": (lambda: AUTOMATIC.init(START), "step_size must be given here; spos.sample chooses"),
-    "step": (lambda: spos.sgld(log_prob).step(KEY, None), "step_size must be given here"),
-    "run": (lambda: spos.run(AUTOMATIC, KEY, START, 3), "step_size must be given here"),
-    "steps": (lambda: spos.sample(AUTOMATIC, START, 10), "num_steps must be left out.*10"),
-    "no steps": (lambda: spos.sample(spos.spos(log_prob, 0.1), START), "num_steps must be given"),
-    "history": (lambda: spos.sample(AUTOMATIC, START, history_every=2), "history_every.*left out"),
-    "checkpoint": (lambda: spos.sample(AUTOMATIC, START, checkpoint="x"), "checkpoint.*left out"),
-    "minibatches": (lambda: spos.sample(spos.spos(minibatches()), START), "exact log-density"),
-    "three": (lambda: spos.sample(AUTOMATIC, START[:3]), "particles must be at least 4.*got 3"),
-    "kernel": (lambda: spos.spos(log_prob, kernel=spos.imq()), "kernel must be .*imq"),
-    "groups": (lambda: spos.spos(log_prob, group_size=2), "group_size must be None.*2"),
-    "beta": (lambda: spos.spos(log_prob, beta=math.inf), "beta must be a number above 0.*inf"),
-    "svgd": (lambda: spos.svgd(log_prob), "step_size must be given unless an optimizer"),
-    "scaled": (
-        lambda: spos.sgld(log_prob, preconditioner=spos.rmsprop()),
-        "preconditioner must be None",
+    "no step": (lambda: spos.spos(log_prob, None), "step_size must be given.*spos.fit"),
+    "minibatches": (refused(posterior(3)), "exact log-density.*minibatches"),
+    "three": (refused(start=START[:3]), "at least 4 particles, got 3"),
+    "count": (refused(num_particles=7), "num_particles must be left out or the 6.*got 7"),
+    "imq": (refused(kernel=spos.imq()), "kernel must be spos.rbf.*IMQ"),
+    "bandwidth": (refused(kernel=spos.rbf(2.0)), "kernel must be spos.rbf.*2.0"),
+    "beta": (refused(beta=math.inf), "beta must be a number above 0.*inf"),
+    "seed": (refused(seed=-1), "seed must be at least 0"),
+    "no start": (lambda: spos.fit(posterior()), "start must be given for the posterior"),
+    "nan in the start": (refused(start=START.at[2, 1].set(jnp.nan)), r"nan in particle 2.*\[1\]"),
+    "nan in the data": (
+        refused(spos.posterior(lambda t, b: b["y"] - b["x"] @ t, log_prob, BROKEN)),
+        r"In the posterior, data\.y\[2\] is nan \(and 1 more\)",
     ),
+    "data of another form": (
+        refused(posterior(), data=np.ones((10, 2))),
+        "data must have the form",
+    ),
+    "file": (refused(checkpoint=__file__), "checkpoint must name a folder"),
+}
+TYPES = {
+    "data": (refused(data=np.ones(3)), "data must be left out unless.*posterior"),
+    "arguments": (
+        lambda: spos.fit(log_prob, 1, start=START),
+        "no arguments, got 1.*from_num",
+    ),
+    "for a target": (lambda: spos.fit(posterior(), 1, start=START), "a target takes no arguments"),
+    "warm": (refused(warm_start=3), "warm_start must be what spos.fit returned, got 3"),
+    "callback": (refused(callback=3), "callback must be a function"),
+    "class": (refused(spos.Target), "model must be a NumPyro function"),
 }
 
 
 @pytest.mark.parametrize(("call", "words"), CASES.values(), ids=CASES)
 def test_a_clear_error(call, words):
     with pytest.raises(ValueError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(("call", "words"), TYPES.values(), ids=TYPES)
+def test_a_clear_error_about_a_type(call, words):
+    with pytest.raises(TypeError, match=words):
         call()

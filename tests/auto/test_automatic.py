@@ -12,34 +12,30 @@ import numpy as np
 import pytest
 
 import spos
-from spos.auto import approach
-from spos.auto import host as automatic
+from spos.auto import approach, controller, moving
 from spos.auto.verdict import Verdict
 
 SIZE, COUNT, OFF = 3, 100, 0.125
 FAR = np.full(SIZE, 8.0)
 
 
-class Mixture:
+@spos.value
+class Mixture(spos.Target):
     """log Σ_k exp(a_k - |P_k (x - m_k)|²/2), and not a number behind a wall."""
 
-    data = None
+    heights: jax.Array
+    means: jax.Array
+    precisions: jax.Array
+    wall: jax.Array
 
     def log_prob(self, theta, batch=None):
-        heights, means, precisions, wall = self.data if batch is None else batch
-        away = jnp.einsum("kij,kj->ki", precisions, theta - means)
-        value = jax.nn.logsumexp(heights - 0.5 * jnp.sum(away**2, 1))
-        return jnp.where(theta[0] < wall, jnp.nan, value)
-
-    def score(self, particles, batch=None):
-        raise NotImplementedError
-
-    def draw(self, key, step, data):
-        return data
+        away = jnp.einsum("kij,kj->ki", self.precisions, theta - self.means)
+        value = jax.nn.logsumexp(self.heights - 0.5 * jnp.sum(away**2, 1))
+        return jnp.where(theta[0] < self.wall, jnp.nan, value)
 
 
-TARGET = Mixture()
-SAMPLER = spos.spos(TARGET)
+def mixture(*parts):
+    return Mixture(*(jnp.asarray(part, jnp.float32) for part in parts))
 
 
 def uniform(seed=0, count=COUNT):
@@ -50,9 +46,10 @@ def run(means, roots, heights=(0.0, 0.0), wall=-np.inf, start=None, **options):
     """The covariances are root rootᵀ; both components are normalised."""
     roots = [np.broadcast_to(root, (SIZE, SIZE)) for root in roots]
     heights = np.asarray(heights) - [np.linalg.slogdet(root)[1] for root in roots]
-    data = heights, np.asarray(means), np.linalg.inv(roots), np.asarray(wall)
-    TARGET.data = tuple(jnp.asarray(part, jnp.float32) for part in data)
-    return spos.sample(SAMPLER, uniform() if start is None else start, progress=False, **options)
+    target = mixture(heights, np.asarray(means), np.linalg.inv(roots), wall)
+    if "warm_start" not in options:
+        options["start"] = uniform() if start is None else start
+    return spos.fit(target, progress=False, **options)
 
 
 def normal(mean, root, **options):
@@ -100,7 +97,7 @@ def test_a_raw_parabola_whose_starts_are_1e11_nats_away():
 
     start = jax.random.uniform(jax.random.key(0), (COUNT, 4), minval=-2.0, maxval=2.0)
     assert float(jax.vmap(log_prob)(start).min()) < -1e11
-    result = spos.sample(spos.spos(log_prob), start, progress=False)
+    result = spos.fit(log_prob, start=start, progress=False)
     assert result.converged, result.report()
     best, (squares,), *_ = np.linalg.lstsq(features, y)
     sd = np.sqrt(squares / 95 * np.diag(np.linalg.inv(features.T @ features)))
@@ -135,7 +132,7 @@ def test_a_mode_thirty_nats_below_is_left_by_birth_and_death():
 
 
 def test_modes_that_cannot_be_weighed_are_confessed(monkeypatch):
-    monkeypatch.setattr(automatic, "BUDGET", 400_000)
+    monkeypatch.setattr(moving, "BUDGET", 400_000)
     shapes = [5.0 * np.eye(SIZE), 0.2 * np.eye(SIZE)]
     with pytest.warns(spos.ConvergenceWarning, match="mixing"):
         result = run([4 * FAR, -4 * FAR], shapes, start=4 * two_clouds())
@@ -146,16 +143,15 @@ def test_modes_that_cannot_be_weighed_are_confessed(monkeypatch):
 
 
 def test_a_density_that_cannot_be_normalised_is_confessed(monkeypatch):
-    monkeypatch.setattr(automatic, "BUDGET", 400_000)
+    monkeypatch.setattr(moving, "BUDGET", 400_000)
     flat = np.stack([np.diag([1.0, 1.0, 0.0])] * 2)
-    parts = np.zeros(2), np.zeros((2, SIZE)), flat, np.asarray(-np.inf)
-    TARGET.data = tuple(jnp.asarray(part, jnp.float32) for part in parts)
+    target = mixture(np.zeros(2), np.zeros((2, SIZE)), flat, -np.inf)
     with pytest.warns(spos.ConvergenceWarning, match="trend"):
-        spos.sample(SAMPLER, uniform())
+        spos.fit(target, start=uniform())
 
 
 def test_a_funnel_is_confessed_and_called_so(monkeypatch):
-    monkeypatch.setattr(automatic, "BUDGET", 400_000)
+    monkeypatch.setattr(moving, "BUDGET", 400_000)
 
     def funnel(theta):
         inner = -0.5 * jnp.sum(theta["x"] ** 2) * jnp.exp(-theta["v"]) - 4.5 * theta["v"]
@@ -163,7 +159,7 @@ def test_a_funnel_is_confessed_and_called_so(monkeypatch):
 
     start = {"v": uniform()[:, 0], "x": jax.random.normal(jax.random.key(1), (COUNT, 9))}
     with pytest.warns(spos.ConvergenceWarning):
-        result = spos.sample(spos.spos(funnel), start)
+        result = spos.fit(funnel, start=start)
     assert "as in a funnel" in " ".join(result.report().split())
     assert result.draws["x"].shape == (len(result.draws["v"]), 9)
 
@@ -180,26 +176,30 @@ def test_birth_death_balances_density_and_crowding():
     assert (place >= 100).mean() > 0.95
 
 
+@spos.value
+class Mapped(spos.Target):
+    """A law with heavy tails in mapped coordinates."""
+
+    inverse: jax.Array
+    centre: jax.Array
+
+    def log_prob(self, theta, batch=None):
+        x = self.inverse @ (theta - self.centre)
+        return -3.0 * jnp.sum(jnp.log1p(x**2 / 5.0)) - 0.5 * (x[0] - x[1]) ** 2
+
+
 @pytest.mark.filterwarnings("ignore::spos.ConvergenceWarning")  # one round need not be enough
 def test_an_affine_map_of_the_target_maps_the_particles(monkeypatch):
-    monkeypatch.setattr(automatic, "ROUNDS", 1)
+    monkeypatch.setattr(controller, "ROUNDS", 1)
     rng = np.random.default_rng(0)
     rotation = np.linalg.qr(rng.normal(size=(SIZE, SIZE)))[0]
     stretch, shift = rotation * 10.0 ** np.array([-3, 0, 3]), rng.normal(size=SIZE)
     with jax.enable_x64(True):
-
-        class Mapped(Mixture):
-            def log_prob(self, theta, batch=None):
-                inverse, centre = self.data if batch is None else batch
-                x = inverse @ (theta - centre)
-                return -3.0 * jnp.sum(jnp.log1p(x**2 / 5.0)) - 0.5 * (x[0] - x[1]) ** 2
-
-        target, start = Mapped(), rng.uniform(-2, 2, (COUNT, SIZE))
-        sampler = spos.spos(target)
-        target.data = np.eye(SIZE), np.zeros(SIZE)
-        one = np.asarray(spos.sample(sampler, start).history)
-        target.data = np.linalg.inv(stretch), shift
-        other = np.asarray(spos.sample(sampler, start @ stretch.T + shift).history)
+        start = rng.uniform(-2, 2, (COUNT, SIZE))
+        straight = Mapped(np.eye(SIZE), np.zeros(SIZE))
+        one = np.asarray(spos.fit(straight, start=start).history)
+        mapped = Mapped(np.linalg.inv(stretch), shift)
+        other = np.asarray(spos.fit(mapped, start=start @ stretch.T + shift).history)
     assert one.dtype == np.float64
     back = np.linalg.solve(stretch, (other - shift).reshape(-1, SIZE).T).T.reshape(one.shape)
     assert np.abs(back - one).max() / one.std() < 1e-4
@@ -220,26 +220,13 @@ def test_a_seed_gives_the_same_bits_and_nothing_is_compiled_twice(plain, compila
     assert (other.draws[:10] != plain.draws[:10]).all()
 
 
-def test_an_interrupted_run_returns_what_there_is(monkeypatch):
-    passed = []
-
-    def interrupt(self, label):
-        passed.append(label)
-        if len(passed) == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(automatic._Run, "_show", interrupt)
-    with pytest.warns(spos.ConvergenceWarning, match="interrupted"):
-        result = normal(np.zeros(SIZE), np.eye(SIZE))
-    assert result.interrupted
-    assert not result.converged
-    assert result.draws.shape == (COUNT, SIZE)
-
-
 def test_it_comes_back_from_a_file(plain, tmp_path):
     loaded = spos.load(plain.save(tmp_path / "run.npz"))
     np.testing.assert_array_equal(loaded.draws, plain.draws)
+    assert isinstance(loaded, spos.Fit)
     assert loaded.verdict == plain.verdict
+    np.testing.assert_array_equal(loaded.adapted.factor, plain.adapted.factor)
+    assert loaded.adapted[2:] == plain.adapted[2:]
     assert loaded.report() == plain.report()
 
 
@@ -256,3 +243,9 @@ def test_arviz_agrees_with_the_verdict(plain):
 
 def test_a_verdict_without_checks_is_not_a_good_one():
     assert not Verdict(()).converged
+
+
+def test_its_repr_is_a_few_lines(plain):
+    assert len(repr(plain)) < 300
+    assert "converged" in repr(plain)
+    assert "theta[3]" in repr(plain)

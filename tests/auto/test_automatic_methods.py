@@ -1,4 +1,4 @@
-"""What else an automatic run offers: SGLD, a figure, and a line that tells how far it is."""
+"""What else a fit offers: no kernel, a figure, and a line that tells how far it is."""
 
 import io
 import itertools
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.auto import host as automatic
+from spos.auto import moving
 from spos.io import progress
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -27,21 +27,21 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(scope="module")
 def watched():
-    """The result of automatic SGLD, and what a terminal showed of it."""
+    """The result without the kernel field, and what a terminal showed of it."""
     terminal = Terminal()
     start = jax.random.uniform(jax.random.key(0), (60, 2), minval=-2.0, maxval=2.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stderr", terminal)
         seconds = itertools.count()  # so that every update is shown
         patch.setattr(progress.time, "monotonic", lambda: next(seconds))
-        result = spos.sample(spos.sgld(log_prob), start)
+        result = spos.fit(log_prob, start=start, kernel=None)
     return result, terminal.getvalue()
 
 
-def test_sgld_is_automatic_too(watched):
+def test_it_works_without_the_kernel_too(watched):
     result, _ = watched
     assert result.converged, result.report()
-    assert "sgld" in result.report()
+    assert result.settings["kernel"] is None
     draws = np.asarray(result.draws, np.float64)
     assert (np.abs(draws.mean(0) - MEAN) / SD < 0.125).all()
     assert (np.abs(np.log(draws.std(0) / SD)) < 0.125).all()
@@ -50,9 +50,9 @@ def test_sgld_is_automatic_too(watched):
 def test_the_progress_line_names_the_phase_and_ends(watched):
     _, shown = watched
     lines = shown.split("\r")
-    assert lines[1].startswith("sgld approach")
-    assert "sgld round 1" in shown
-    assert f"/{automatic.BUDGET}" in shown
+    assert lines[1].startswith("fit approach")
+    assert "fit round 1" in shown
+    assert f"/{moving.BUDGET}" in shown
     assert shown.endswith("\n")
     assert "error" in lines[-1]
 
@@ -61,4 +61,8 @@ def test_it_can_be_drawn(watched):
     figure = watched[0].plot()
     axes = figure.get_axes()[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("theta[0]", "theta[1]")
-    assert len(axes.collections[0].get_offsets()) == 60
+    points = axes.collections[0].get_offsets()
+    assert len(points) == 1000 < len(watched[0].draws)
+    drawn = {tuple(row) for row in np.asarray(watched[0].draws, np.float64)}
+    assert all(tuple(point) in drawn for point in np.asarray(points))
+    assert f"{len(watched[0].draws):,} draws, converged" in figure.get_suptitle()

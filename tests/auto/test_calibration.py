@@ -16,25 +16,23 @@ SETS, PARTICLES, LIMIT = 1000, 16, 46.0
 RNG = np.random.default_rng(0)
 
 
-class WithData:
-    """A target whose log-density takes its data set as the batch."""
+@spos.value
+class WithData(spos.Target):
+    """A target whose log-density is given data."""
 
-    data = None
+    data: tuple
 
-    def __init__(self, log_prob):
-        self.log_prob = log_prob
+    def with_data(self, data):
+        return WithData(data)
 
-    def score(self, particles, batch=None):
-        raise NotImplementedError
-
-    def draw(self, key, step, data):
-        return data
+    def log_prob(self, theta, batch=None):
+        return log_prob(theta, self.data)
 
 
-def log_prob(theta, batch):
+def log_prob(theta, data):
     """μ ~ N(0, 1) with three observations N(μ, 1), beside λ ~ Gamma(3, 1) with four Poisson counts;
     sampled as log λ, whose law is skewed. `weight` is 1 unless the likelihood is spoilt."""
-    normals, counts, weight = batch
+    normals, counts, weight = data
     mu, log_rate = theta
     prior = -0.5 * mu**2 + 3.0 * log_rate - jnp.exp(log_rate)
     likelihood = -0.5 * jnp.sum((normals - mu) ** 2)
@@ -46,13 +44,13 @@ TRUTH = jnp.asarray(np.stack([MU, np.log(RATE)], 1), jnp.float32)
 NORMALS = MU[:, None] + RNG.normal(size=(SETS, 3))
 COUNTS = RNG.poisson(RATE[:, None], size=(SETS, 4))
 STARTS = jnp.asarray(RNG.normal([0.0, 1.0], 1.0, (SETS, PARTICLES, 2)), jnp.float32)
-SAMPLER = spos.spos(WithData(log_prob))
+TARGET = WithData(())
 
 
 def ranks_with(weight):
     data = NORMALS, COUNTS, np.full(SETS, weight)
     data = tuple(jnp.asarray(part, jnp.float32) for part in data)
-    return calibration.ranks(SAMPLER, TRUTH, data, STARTS)
+    return calibration.ranks(TARGET, TRUTH, data, STARTS)
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import spos
 from spos.auto import engine
-from spos.auto.engine import Cloud, Frame, Problem, Tuning
+from spos.auto.engine import Coordinates, Problem, Tuning, Whitened
+from spos.targets.target import as_target
 
 ENSEMBLES, PARTICLES, SIZE = 256, 8, 2
 TRUTH = math.gamma(3 / 4) / math.gamma(1 / 4)  # E x²
 RNG = np.random.default_rng(0)
 EXACT = RNG.gamma(0.25, size=(ENSEMBLES, PARTICLES, SIZE)) ** 0.25
 EXACT = jnp.asarray(EXACT * RNG.choice([-1, 1], EXACT.shape), jnp.float32)
-FRAME = Frame(jnp.full(SIZE, 0.1), jnp.asarray([[0.6, 0.0], [0.2, 0.5]]))
+FRAME = Coordinates(jnp.full(SIZE, 0.1), jnp.asarray([[0.6, 0.0], [0.2, 0.5]]))
 
 
 def log_prob(theta):
@@ -30,16 +30,14 @@ def log_prob(theta):
 
 def walker(beta=4.0):
     """Ensembles' means of x² over 60 moves: a compiled function of the step, leaps and jumps."""
-    problem = Problem(
-        *(spos.spos(log_prob), jax.tree.structure(0), ((SIZE,),), (jnp.dtype("float32"),), beta)
-    )
+    problem = Problem.of(as_target(log_prob), EXACT[0], beta)
 
     def path(key, theta, plan):
         z = jnp.linalg.solve(FRAME.factor, (theta - FRAME.centre).T).T
-        cloud: Cloud = problem.evaluate(None, FRAME, z)
+        cloud: Whitened = problem.evaluate(FRAME, z)
 
         def moved(cloud, key):
-            cloud, _, _ = engine.move(problem, None, FRAME, key, cloud, plan)
+            cloud, _, _ = engine.move(problem, FRAME, key, cloud, plan)
             return cloud, jnp.mean((FRAME.centre + cloud.z @ FRAME.factor.T) ** 2)
 
         return jax.lax.scan(moved, cloud, jax.random.split(key, 60))[1].mean()
@@ -65,16 +63,20 @@ def walk():
 @pytest.mark.parametrize(
     "options",
     [{}, {"leaps": 3, "step": 0.9, "jumps": True}, {"step": 1e-6, "jumps": True}],
-    ids=["one leap", "leaps and jumps", "jumps of a momentum whose square has no nats left"],
+    ids=[
+        "one leap",
+        "leaps and jumps",
+        "a square of the momentum beyond float32 precision",
+    ],
 )
 def test_the_move_is_exact(walk, options):
     assert abs(error(walk, **options)) < 5
 
 
 def test_without_the_metropolis_test_it_is_not(monkeypatch):
-    lucky = engine.draw_luck
+    draw = engine.draw_random
     monkeypatch.setattr(
-        engine, "draw_luck", lambda *a: (u := lucky(*a))._replace(accept=jnp.zeros_like(u.accept))
+        engine, "draw_random", lambda *a: (u := draw(*a))._replace(accept=jnp.zeros_like(u.accept))
     )
     assert abs(error(walker())) > 10
 
@@ -83,8 +85,8 @@ def test_with_the_statistics_of_the_half_that_moves_it_is_not(monkeypatch):
     half = engine.move_half
     monkeypatch.setattr(
         *(engine, "move_half"),
-        lambda problem, data, frame, luck, own, other, *rest: half(
-            problem, data, frame, luck, own, own, *rest
+        lambda problem, frame, random, own, other, *rest: half(
+            problem, frame, random, own, own, *rest
         ),
     )
     assert abs(error(walker())) > 10

@@ -31,7 +31,7 @@ def report(make_sampler, h, num_steps, count=10, replicas=64):
         num_steps,
         num_particles=count,
         burn_in=0.2,
-        replicas=replicas,
+        num_replicas=replicas,
         level=LEVEL,
     )
 
@@ -133,7 +133,7 @@ def test_a_cloud_gives_starts_of_any_size_around_itself():
 BAD = {
     "start is a function": ({"start": normal_start}, ValueError, "num_particles must be given"),
     "start is a cloud": ({"num_particles": 3}, ValueError, "num_particles must be left out"),
-    "replicas": ({"replicas": 2}, ValueError, "replicas must be at least 3"),
+    "num_replicas": ({"num_replicas": 2}, ValueError, "num_replicas must be at least 3"),
     "make_sampler": ({"make_sampler": 3}, TypeError, "make_sampler must be a function"),
     "burn_in": ({"burn_in": 1.0}, ValueError, "burn_in must be a number in"),
     "diverging": ({"step_size": 30.0, "num_steps": 400}, FloatingPointError, "smaller step_size"),

@@ -85,8 +85,8 @@ def test_intervals_are_the_central_ones():
 def test_the_calibration_error_of_four_predictions_by_hand():
     # confidences .9 (right), .7 (wrong) in (2/3, 1]; .6 (right), .6 (wrong) in (1/3, 2/3]
     p = [[0.9, 0.1], [0.3, 0.7], [0.6, 0.4], [0.4, 0.6]]
-    found = ece(p, [0, 0, 0, 0], bins=3)
-    np.testing.assert_array_equal(found.count, [0, 2, 2])
+    found = ece(p, [0, 0, 0, 0], num_bins=3)
+    np.testing.assert_array_equal(found.counts, [0, 2, 2])
     np.testing.assert_allclose(found.confidence, [np.nan, 0.6, 0.8])
     np.testing.assert_allclose(found.accuracy, [np.nan, 0.5, 0.5])
     assert found.ece == pytest.approx(0.5 * 0.1 + 0.5 * 0.3)
@@ -97,7 +97,7 @@ def test_the_calibration_error_of_four_predictions_by_hand():
 
 
 def test_a_confidence_on_an_edge_belongs_to_the_bin_below():
-    np.testing.assert_array_equal(ece([[0.5, 0.5], [1.0, 0.0]], [0, 0], bins=2).count, [1, 1])
+    np.testing.assert_array_equal(ece([[0.5, 0.5], [1.0, 0.0]], [0, 0], num_bins=2).counts, [1, 1])
 
 
 def test_scikit_learn_agrees():
@@ -105,7 +105,7 @@ def test_scikit_learn_agrees():
     p = p**2 / (p**2).sum(axis=1, keepdims=True)
     found = ece(p, labels)
     accuracy, confidence = calibration_curve(p.argmax(1) == labels, p.max(1), n_bins=15)
-    full = found.count > 0
+    full = found.counts > 0
     np.testing.assert_allclose(found.accuracy[full], accuracy)
     np.testing.assert_allclose(found.confidence[full], confidence)
     assert brier(p, labels) == pytest.approx(brier_score_loss(labels, p, scale_by_half=False))
@@ -155,7 +155,7 @@ def test_pictures_show_what_was_found(drawing):
     assert found.plot(given) is given[0].figure
     reliability = ece(*forecast(400))
     [axes] = reliability.plot().axes
-    full = reliability.count > 0
+    full = reliability.counts > 0
     np.testing.assert_allclose(axes.lines[-1].get_ydata(), reliability.accuracy[full])
     assert reliability.plot(given[1]) is given[1].figure
 
@@ -194,8 +194,8 @@ HALF = [[0.5, 0.5], [0.5, 0.5]]
         (lambda: brier(HALF, [0.0, 1.0]), ValueError, "labels must be .* type float64"),
         (lambda: brier(HALF, [0, 2]), ValueError, "labels must be from 0 to 1, got 0 to 2"),
         (lambda: ece(HALF, [-1, 0]), ValueError, "labels must be from 0 to 1, got -1 to 0"),
-        (lambda: ece(HALF, [0, 1], bins=0), ValueError, "bins must be at least 1"),
-        (lambda: ece(HALF, [0, 1], bins=1.5), TypeError, "bins must be a whole number"),
+        (lambda: ece(HALF, [0, 1], num_bins=0), ValueError, "num_bins must be at least 1"),
+        (lambda: ece(HALF, [0, 1], num_bins=1.5), TypeError, "num_bins must be a whole number"),
     ],
 )
 def test_bad_input_is_named(call, error, complaint):

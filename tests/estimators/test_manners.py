@@ -14,9 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import spos
 from spos import SPOSClassifier, SPOSRegressor
-from spos.estimators.methods import METHODS
-from spos.estimators.programs import Course, Form, sampler_of
-from spos.estimators.watch import Watch
+from spos.networks.looks import Looks
 
 pytestmark = pytest.mark.usefixtures("hasty")
 rng = np.random.default_rng(0)
@@ -53,14 +51,20 @@ def test_frames_bring_names():
     np.testing.assert_array_equal(model.predict(frame), plain.predict(X))
 
 
-def test_every_method_has_its_name():
-    family = {"spos", "svgd", "pos", "blob", "gfsd", "gfsf", "psgld", "sgld", "sghmc", "noisy_svgd"}
-    assert set(METHODS) == family
-    form = Form(2, (3,), 1, "constant")
-    for name in METHODS:
-        sampler = sampler_of(form, Course(name, 1e-3, 100, 1.0, 10, 5))
-        assert sampler.settings["algorithm"] == name
-        assert sampler_of(form, Course(name, 1e-3, 100, 1.0, 10, 5)) is sampler
+def test_numbers_compile_nothing(compilations):
+    """Other rows of the same padded shape, step size, β and number of steps share the programs."""
+
+    def fit(X, y, **numbers):
+        settings = {"hidden": (3,), "n_particles": 4, "random_state": 0, "num_steps": 60}
+        return SPOSRegressor(**settings | numbers).fit(X, y).predict(X)
+
+    first = fit(X, Y)
+    before = len(compilations)
+    other = fit(X[::-1] ** 2, 3.0 + Y, step_size=1e-3, beta=3.0, num_steps=120)
+    assert len(compilations) == before
+    assert not np.allclose(first, other)
+    fit(X, Y, hidden=(4,))
+    assert len(compilations) > before  # what is structure does compile
 
 
 @pytest.mark.parametrize(("hidden", "step"), [((), 3e-2), ((50,), 3e-2), ((10, 100), 1.5e-2)])
@@ -145,14 +149,14 @@ def test_a_run_that_diverges_says_where_and_leaves_no_model():
 
 def test_ctrl_c_keeps_what_was_found(monkeypatch):
     model = SPOSRegressor(**SMALL, random_state=0)
-    original = Watch.__call__
+    original = Looks.see
 
-    def pressed(self, state, info):
-        if int(state.step) >= 12:
+    def pressed(self, particles):
+        if len(self.scores) == 2:
             raise KeyboardInterrupt
-        return original(self, state, info)
+        return original(self, particles)
 
-    monkeypatch.setattr(Watch, "__call__", pressed)
+    monkeypatch.setattr(Looks, "see", pressed)
     with pytest.warns(UserWarning, match="interrupted after 12 of 200 steps"):
         model.fit(X, Y)
     assert np.isfinite(model.predict(X)).all()

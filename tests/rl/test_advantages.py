@@ -5,11 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from spos.rl import advantages, policies
+from spos.rl import Network, advantages, critics, policies
 from spos.rl.envs import Discrete, Environment, Step
-from spos.rl.episodes import play
-from spos.rl.trajectories import Trajectories
-from spos.targets.policy import Parts, PolicyPosterior, standardized
+from spos.rl.task import task
+from spos.rl.trajectories import Trajectories, times
+from spos.targets.policy import policy_posterior, standardized
+from spos.values import value
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -25,7 +26,7 @@ def episodes(rewards, alive, observations=None, truncated=None):
 
 
 def test_the_discounted_return_stops_where_the_episode_does():
-    found, _ = advantages.reinforce(HALF).apply(
+    found, _ = advantages.reinforce(HALF).judge(
         (), episodes([[1, 2, 4], [8, 4, 0]], [[1] * 3, [1, 1, 0]])
     )
     np.testing.assert_allclose(found.T, [[1 + 1 + 1, 2 + 2, 4], [8 + 2, 4, 0]])
@@ -35,13 +36,9 @@ def test_generalized_advantages_of_three_steps_by_hand():
     """γ = λ = 1/2, r = (1, 2, 4), V = (1, 2, 3), V = 8 after the end:
     δ = (1 + 1 - 1, 2 + 1.5 - 2, 4 + 4 - 3) = (1, 1.5, 5), A = (1 + .25 · 2.75, 1.5 + .25 · 5, 5).
     The second episode ends after two steps with nothing beyond: δ = (1, 2 - 2)."""
-    column = jnp.asarray([[1.0, 1.0], [2.0, 2.0], [4.0, 0.0]])
+    two = episodes([[1, 2, 4], [1, 2, 0]], [[1, 1, 1], [1, 1, 0]])
     values = jnp.asarray([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
-    alive = jnp.asarray([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-    after = jnp.concatenate([alive[1:], jnp.zeros((1, 2))])
-    found = advantages.generalized(
-        column, values, jnp.asarray([8.0, 0.0]), alive, after, HALF, HALF
-    )
+    found = advantages.generalized(two, values, jnp.asarray([8.0, 0.0]), HALF, HALF)
     np.testing.assert_allclose(found[:, 0], [1 + 0.25 * 2.75, 2.75, 5.0])
     np.testing.assert_allclose(found[:, 1], [1.0, 0.0, 0.0])
 
@@ -52,8 +49,8 @@ def test_a_critic_that_ignores_time_stands_for_what_was_cut_off():
     for critic, differs in (("network", True), ("linear", False)):
         judge = advantages.a2c(HALF, critic=critic)
         memory = jax.tree.map(lambda leaf: leaf + 1.0 if leaf.dtype == jnp.float32 else leaf,
-                              judge.init(1))  # fmt: skip
-        first, second = (judge.apply(memory, each)[0] for each in (cut, ended))
+                              judge.first(1))  # fmt: skip
+        first, second = (judge.judge(memory, each)[0] for each in (cut, ended))
         assert bool(jnp.any(first != second)) == differs
 
 
@@ -62,11 +59,11 @@ def test_the_linear_critic_finds_a_value_that_is_in_its_features():
     seen = jax.random.normal(key, (50, 20, 2))
     alive = (jnp.arange(50)[:, None] < jnp.arange(31, 51)).astype(jnp.float32)
     some = Trajectories(seen, seen[..., 0], seen[..., 0], alive, None, None, None)
-    time = advantages.times(some)
+    time = times(some)
     truth = 3.0 + seen[..., 0] - 2.0 * seen[..., 1] ** 2 + (time / 100.0) ** 3
     wrong_when_dead = jnp.where(alive > 0, truth, 1e3)
-    critic = advantages.linear_critic()
-    memory = critic.fit(critic.init(2), some, wrong_when_dead)
+    critic = critics.make("linear")
+    memory = critic.fit(critic.first(2), some, wrong_when_dead)
     off = alive * (critic.value(memory, seen, time) - truth)
     assert float(jnp.abs(off).max()) < 0.01
 
@@ -110,41 +107,42 @@ def exact_return(theta):
     return p * later1 + (1 - p) * (0.5 + later0)
 
 
-def gradients(estimator, count=1000):
+def gradients(judge, count=1000):
     """Independent estimates at one θ, each from 20 episodes with a critic of earlier ones."""
-    network = policies.Network(lambda key: jnp.zeros(2), odds)
-    policy = policies.make(2, Discrete(2), network=network)
-    parts = Parts(
-        lambda theta, key: play(TWO_STATES, policy, 20, theta, key),
-        policy.log_prob,
-        lambda: estimator.init(2),
-        estimator.apply,
+    network = Network(lambda key: jnp.zeros(2), odds)
+    policy = policies.make(2, Discrete(2), own=network)
+    target = policy_posterior(
+        task(TWO_STATES, policy, judge, 20), 1.0, num_iterations=2, standardize=False
     )
-    target = PolicyPosterior(parts, 2, alpha=1.0, standardize=False)
     theta = jnp.tile(jnp.asarray([0.3, -0.4]), (count, 1))
-    _, memory = target.estimator.apply(target.estimator.init(theta), theta, jax.random.key(1))
-    scores, _ = jax.jit(target.estimator.apply)(memory, theta, jax.random.key(2))
+    _, memory = target.scores(target.first_memory(theta), theta, jax.random.key(1))
+    scores, _ = jax.jit(target.scores)(memory, theta, jax.random.key(2))
     return np.asarray(scores), np.asarray(jax.grad(exact_return)(theta[0]))
 
 
-def z_scores(estimator):
-    found, truth = gradients(estimator)
+def z_scores(judge):
+    found, truth = gradients(judge)
     return (found.mean(0) - truth) / (found.std(0) / len(found) ** 0.5)
 
 
 @pytest.mark.parametrize(
-    "estimator",
+    "judge",
     [advantages.reinforce(1.0), advantages.a2c(1.0), advantages.a2c(1.0, critic="network")],
     ids=["reinforce", "linear critic", "network critic"],
 )
-def test_the_gradient_is_unbiased_on_two_states(estimator):
+def test_the_gradient_is_unbiased_on_two_states(judge):
     """Fails by chance once in 10,000 for a fresh seed; the seed is fixed."""
-    assert np.abs(z_scores(estimator)).max() < 4
+    assert np.abs(z_scores(judge)).max() < 4
+
+
+@value
+class NowOnly(advantages.Advantages):
+    def judge(self, memory, episodes):
+        return episodes.rewards, ()
 
 
 def test_a_mutant_that_forgets_what_followed_is_rejected():
-    now_only = advantages.Advantages(lambda size: (), lambda memory, e: (e.rewards, ()))
-    assert np.abs(z_scores(now_only)).max() > 10
+    assert np.abs(z_scores(NowOnly())).max() > 10
 
 
 def test_unknown_names_list_what_exists():

@@ -1,6 +1,7 @@
 """Training: what it leaves behind, that a seed decides it, what it says when things go wrong."""
 
 import dataclasses
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ from spos.rl.envs import Continuous, Discrete, Environment, Step
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
-TINY = {"iterations": 3, "particles": 3, "episodes": 2, "hidden": (4,)}
+TINY = {"num_iterations": 3, "num_particles": 3, "num_episodes": 2, "hidden": (4,)}
 
 
 def line(name="line", reward=lambda state: 1.0 - state**2, horizon=6):
@@ -62,7 +63,7 @@ def test_a_seed_decides_the_run(learner, trained):
 def test_a_run_that_was_stopped_ends_in_the_same_bits(learner, trained, tmp_path):
     half = learner.train(5, checkpoint=tmp_path, callback=lambda state, info: state.step == 1)
     assert half.interrupted
-    assert half.iterations == 1
+    assert half.num_iterations == 1
     whole = learner.train(5, checkpoint=tmp_path)
     assert (whole.returns == trained.returns).all()
     once_more = learner.train(5, checkpoint=tmp_path)  # nothing is left to do
@@ -91,7 +92,7 @@ def test_policies_with_a_network_of_their_own_ask_for_it(tmp_path):
 def test_a_network_with_the_wrong_outputs_is_refused():
     network = rl.Network(lambda key: jnp.zeros(1), lambda theta, o: jnp.zeros(3))
     with pytest.raises(ValueError, match="2 outputs"):
-        policies.make(1, Discrete(2), network=network)
+        policies.make(1, Discrete(2), own=network)
 
 
 @pytest.mark.parametrize(
@@ -99,9 +100,9 @@ def test_a_network_with_the_wrong_outputs_is_refused():
     [
         ({"environment": "chess"}, "cartpole, swing_up, double_pendulum"),
         ({"method": "magic"}, "independent, svpg, spos"),
-        ({"estimator": "guess"}, "reinforce, a2c"),
+        ({"gradient": "guess"}, "reinforce, a2c"),
         ({"critic": "guess"}, "linear, network"),
-        ({"episodes": 0}, "episodes must be at least 1"),
+        ({"num_episodes": 0}, "num_episodes must be at least 1"),
         ({"alpha": -1.0}, "alpha must be a number above 0"),
     ],
 )
@@ -121,12 +122,21 @@ def test_a_reward_that_is_not_a_number_is_found():
     with pytest.raises(
         spos.NonFiniteError, match=r"particle \d, episode \d, step \d: the reward is nan"
     ) as seen:
-        rl.train(bad, method="independent", iterations=3, particles=3, episodes=4, hidden=(4,))
+        rl.train(
+            bad,
+            method="independent",
+            num_iterations=3,
+            num_particles=3,
+            num_episodes=4,
+            hidden=(4,),
+        )
     assert np.isfinite(jax.tree.leaves(seen.value.state.particles)[0]).all()
 
 
 def test_cartpole_is_learned_to_nine_tenths_of_the_maximum():
-    found = rl.train("cartpole", iterations=35, particles=4, episodes=8, learning_rate=3e-2, seed=0)
+    found = rl.train(
+        "cartpole", num_iterations=35, num_particles=4, num_episodes=8, step_size=3e-2, seed=0
+    )
     assert found.returns[-5:].mean(axis=0).max() > 0.9 * 5000
     assert found.coverage[-1] >= found.coverage[0] > 0
 
@@ -135,11 +145,62 @@ def test_gymnasium_takes_the_same_route():
     pytest.importorskip("gymnasium")
     with rl.gymnasium("CartPole-v1", horizon=100) as environment:
         found = rl.train(
-            environment, iterations=12, particles=4, episodes=6, learning_rate=3e-2, seed=0
+            environment, num_iterations=12, num_particles=4, num_episodes=6, step_size=3e-2, seed=0
         )
     assert found.returns.shape == (12, 4)
     assert found.returns[-3:].mean() > 1.5 * found.returns[:3].mean()
     assert found.policy()(np.zeros(4)) in (0, 1)
+
+
+def test_learners_that_differ_in_numbers_share_one_program(compilations):
+    task = line("shared")
+
+    def some(**numbers):
+        return rl.learner(task, num_iterations=2, num_particles=3, num_episodes=2, **numbers)
+
+    some().train(0)
+    assert compilations
+    compilations.clear()
+    others = [{"step_size": 1e-2}, {"alpha": 3.0}, {"beta": 7.0}, {"gamma": 0.5, "lam": 0.9}]
+    for numbers in others:
+        assert some(**numbers) != some()
+        some(**numbers).train(1)
+    assert compilations == []
+    some(critic="network").train(0)
+    assert compilations
+
+
+def test_learners_of_equal_settings_are_equal():
+    task = line("equal")
+    assert rl.learner(task, **TINY) == rl.learner(task, **TINY)
+    assert rl.learner(task, gradient="reinforce", **TINY) != rl.learner(task, **TINY)
+    assert dataclasses.replace(task) == task != dataclasses.replace(task, horizon=7)
+    assert Discrete(2) != Continuous(2)
+
+
+@pytest.mark.parametrize("method", ["spos", "svpg", "independent"])
+def test_settings_say_how_a_run_was_made(method):
+    told = rl.learner("cartpole", method, "reinforce", gamma=0.9, step_size=0.1).settings
+    assert (told["environment"], told["method"], told["gradient"]) == (
+        "cartpole",
+        method,
+        "reinforce",
+    )
+    assert (told["step_size"], told["gamma"], told["lam"], told["critic"]) == (0.1, 0.9, None, None)
+    assert told["beta"] == (1e5 if method == "spos" else None)
+    assert told["policy"]["hidden"] == [25, 10]
+
+
+RECORDED = Path(__file__).parents[2] / "experiments/results/control/runs"
+
+
+def test_files_with_the_first_words_are_read_and_act():
+    old = rl.load(RECORDED / "swing_up-a2c-spos-seed0.npz")
+    told = {name: old.settings[name] for name in ("gradient", "num_particles", "step_size")}
+    assert told == {"gradient": "a2c", "num_particles": 16, "step_size": 0.005}
+    assert old.num_iterations == old.settings["num_iterations"] == len(old.returns) == 1000
+    assert not set(old.settings) & {"estimator", "particles", "episodes", "learning_rate"}
+    assert np.isfinite(old.policy(particle=old.best())(np.zeros(4))).all()
 
 
 def test_every_task_of_the_registry_has_a_grid():

@@ -27,7 +27,7 @@ NET = relu_network(D, 1, (H,))
 
 def network(outputs=1, likelihood=None, prior=None) -> BayesianNetwork:
     plain = relu_network(D, outputs, (H,))
-    return bnn(plain.apply, plain.init, likelihood or likelihoods.gaussian(), prior)
+    return bnn(plain, likelihood=likelihood or likelihoods.gaussian(), prior=prior)
 
 
 def by_hand(weights, x=X):
@@ -238,18 +238,23 @@ def test_any_network_will_do(bring):
 NOISE, SCALE = 0.5, 0.8
 ROWS = rng.normal(size=(20, 2)).astype(np.float32)
 SEEN = (ROWS @ [1.0, -0.5] + NOISE * rng.normal(size=20)).astype(np.float32)
-KNOWN = likelihoods.Likelihood(
-    lambda outputs, y: (),
-    lambda own, outputs, y: -0.5 * ((y - outputs[:, 0]) / NOISE) ** 2,
-    lambda own: 0.0,
-)
+
+
+@spos.value
+class Known(likelihoods.Likelihood):
+    """Noise of a known size: a likelihood of one's own."""
+
+    noise: float
+
+    def log_prob(self, own, outputs, y):
+        return -0.5 * ((y - outputs[:, 0]) / self.noise) ** 2
 
 
 def sampled_moments(scale):
     net = bnn(
         lambda w, x: x @ w[:, None],
         lambda key: jax.random.normal(key, (2,)),
-        KNOWN,
+        Known(NOISE),
         priors.normal(scale),
     )
     sampler = spos.sgld(net.posterior(ROWS, SEEN), 1e-3)
@@ -286,6 +291,7 @@ def test_a_linear_network_has_the_exact_posterior():
     [
         (lambda: bnn(3, NET.init, likelihoods.gaussian()), TypeError, "apply.*function.*3"),
         (lambda: bnn(NET.apply, None, likelihoods.gaussian()), TypeError, "init.*function.*None"),
+        (lambda: bnn(NET, NET.init, likelihoods.gaussian()), ValueError, "init.*left out"),
         (lambda: bnn(NET.apply, NET.init, "gaussian"), TypeError, "likelihood.*gaussian"),
         (lambda: bnn(NET.apply, NET.init, likelihoods.gaussian), TypeError, r"gaussian\(\)"),
         (lambda: network(prior="normal"), TypeError, r"prior.*normal\(\).*'normal'"),
@@ -293,7 +299,7 @@ def test_a_linear_network_has_the_exact_posterior():
         (lambda: likelihoods.gaussian(1.0, -1.0), ValueError, "rate.*above 0.*-1.0"),
         (lambda: priors.normal(-1.0), ValueError, "scale.*above 0.*-1.0"),
         (lambda: priors.hierarchical(rate=np.inf), ValueError, "rate.*above 0.*inf"),
-        (lambda: network().start(jax.random.key(0), 0, X, Y), ValueError, "count.*at least 1"),
+        (lambda: network().start(jax.random.key(0), 0, X, Y), ValueError, "num_particles.*at"),
         (lambda: network().posterior(X, Y[:3]), ValueError, "data.*leading axis"),
         (lambda: network().posterior(X, Y, weights=Y[:3]), ValueError, "data.*leading axis"),
         (lambda: network().posterior(X, Y, 13), ValueError, "batch_size.*at most the 12.*13"),

@@ -12,7 +12,8 @@ import pytest
 
 from spos.rl.advantages import reinforce
 from spos.rl.trajectories import Trajectories
-from spos.targets.policy import Parts, PolicyPosterior
+from spos.targets.policy import PolicyTask, policy_posterior
+from spos.values import value
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -37,16 +38,25 @@ def log_policy(theta, observation, action):
     return -0.5 * (action - observation @ theta) ** 2
 
 
+@value
+class ByHand(PolicyTask):
+    num_cells = 2
+
+    def play(self, particles, key):
+        return EPISODES
+
+    def log_policy(self, theta, observation, action):
+        return log_policy(theta, observation, action)
+
+    def advantages(self, critic, episodes):
+        return reinforce(GAMMA).judge(critic, episodes)
+
+    def cells(self, seen):
+        return (jnp.asarray([jnp.max(seen), jnp.min(seen)]) > 0).astype(jnp.float32)
+
+
 def target(alpha=2.0, **options):
-    judge = reinforce(GAMMA)
-    parts = Parts(
-        play=lambda particles, key: EPISODES,
-        log_policy=log_policy,
-        first_critic=lambda: judge.init(2),
-        advantages=judge.apply,
-        cells=lambda seen: (jnp.asarray([jnp.max(seen), jnp.min(seen)]) > 0).astype(jnp.float32),
-    )
-    return PolicyPosterior(parts, 3, alpha, **options)
+    return policy_posterior(ByHand(), alpha, num_iterations=3, **options)
 
 
 def surrogate(theta, particle, alpha=2.0):
@@ -100,10 +110,10 @@ def test_standardized_scores_do_not_depend_on_the_unit_of_reward():
 
 def test_the_memory_keeps_returns_and_visited_cells_of_every_iteration():
     each = target()
-    memory = each.estimator.init(jnp.asarray(THETA))
+    memory = each.first_memory(jnp.asarray(THETA))
     assert np.isnan(memory.returns).all()
     for _ in range(2):
-        _, memory = each.estimator.apply(memory, jnp.asarray(THETA), EPISODES)
+        _, memory = each.scores(memory, jnp.asarray(THETA), EPISODES)
     assert int(memory.iteration) == 2
     np.testing.assert_allclose(memory.returns[1], REWARDS.sum(axis=1).mean(axis=1), rtol=1e-4)
     assert np.isnan(memory.returns[2]).all()
@@ -119,3 +129,21 @@ def test_a_step_without_a_batch_plays_its_own_episodes():
 def test_a_temperature_that_is_not_positive_is_refused(change):
     with pytest.raises(ValueError, match="alpha"):
         target(**change)
+
+
+def test_a_task_that_is_none_is_refused():
+    with pytest.raises(TypeError, match="task must be a PolicyTask, got 3"):
+        policy_posterior(3, 1.0)
+
+
+def test_settings_follow_from_the_values():
+    assert target().settings == {
+        "type": "policyposterior",
+        "task": {"type": "byhand"},
+        "alpha": 2.0,
+        "log_prior": None,
+        "num_iterations": 3,
+        "standardize": True,
+    }
+    assert target() == target()
+    assert target() != target(3.0)

@@ -44,14 +44,14 @@ def test_svgd_needs_the_concave_cap_and_a_bounded_score():
 def test_spos_spread_by_hand():
     # λ = 2 + 0.37869387. Limit 4 · sqrt(2/0.5) · 5/λ = 40/2.37869387 = 16.815951.
     # Start 5 · 4 · 1 - 16.815951 = 3.184049, times exp(-0.5 λ) = exp(-1.18934693) = 0.30442002.
-    bound = spos_spread(TIGHT, beta=0.5, particles=5, tau=0.25, initial_gap=1.0)
+    bound = spos_spread(TIGHT, beta=0.5, num_particles=5, tau=0.25, initial_gap=1.0)
     assert bound.terms == pytest.approx({"start": 0.969288, "noise": 16.815951}, rel=1e-5)
     assert bound.value == pytest.approx(17.785239, rel=1e-6)
 
 
 def test_spos_particles_in_one_place_are_pushed_apart_and_spread_ones_fall_together():
     def at(tau, gap):
-        return float(spos_spread(TIGHT, beta=0.5, particles=5, tau=tau, initial_gap=gap))
+        return float(spos_spread(TIGHT, beta=0.5, num_particles=5, tau=tau, initial_gap=gap))
 
     assert at(0.0, 0.0) == pytest.approx(0.0)
     assert at(0.0, 0.0) < at(0.1, 0.0) < at(1.0, 0.0) < at(50.0, 0.0)
@@ -64,7 +64,7 @@ def test_spos_needs_a_positive_rate_and_says_its_numbers():
     bound = spos_spread(
         dataclasses.replace(TIGHT, score_bound=2.0),
         beta=10.0,
-        particles=5,
+        num_particles=5,
         tau=1.0,
         initial_gap=1.0,
     )
@@ -72,11 +72,11 @@ def test_spos_needs_a_positive_rate_and_says_its_numbers():
     assert "= -0.6131 must be positive" in bound.why
     assert "beta = 10" in bound.why
     unbounded = dataclasses.replace(TIGHT, score_bound=math.inf)
-    assert not spos_spread(unbounded, beta=0.1, particles=5, tau=1.0, initial_gap=1.0).applies
+    assert not spos_spread(unbounded, beta=0.1, num_particles=5, tau=1.0, initial_gap=1.0).applies
 
 
 def test_without_noise_spos_keeps_no_distance():
-    bound = spos_spread(TIGHT, beta=math.inf, particles=5, tau=100.0, initial_gap=1.0)
+    bound = spos_spread(TIGHT, beta=math.inf, num_particles=5, tau=100.0, initial_gap=1.0)
     assert bound.terms["noise"] == 0.0
     assert float(bound) < 1e-30
 
@@ -99,7 +99,7 @@ def test_the_printed_spos_limit_is_too_small_for_a_gaussian_under_a_wide_kernel(
     )
     particles = 10
     exact = math.sqrt(particles * (particles - 1) * 2)
-    bound = spos_spread(wide, beta=0.01, particles=particles, tau=100.0, initial_gap=2.0)
+    bound = spos_spread(wide, beta=0.01, num_particles=particles, tau=100.0, initial_gap=2.0)
     assert float(bound) < exact
 
 
@@ -109,8 +109,8 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="tau must be"):
         svgd_spread(TIGHT, initial_spread=1.0, tau=-1.0)
     with pytest.raises(ValueError, match="beta must be"):
-        spos_spread(TIGHT, beta=-1.0, particles=5, tau=1.0, initial_gap=1.0)
+        spos_spread(TIGHT, beta=-1.0, num_particles=5, tau=1.0, initial_gap=1.0)
     with pytest.raises(ValueError, match="particles must be"):
-        spos_spread(TIGHT, beta=1.0, particles=0, tau=1.0, initial_gap=1.0)
+        spos_spread(TIGHT, beta=1.0, num_particles=0, tau=1.0, initial_gap=1.0)
     with pytest.raises(ValueError, match="initial_gap must be"):
-        spos_spread(TIGHT, beta=1.0, particles=5, tau=1.0, initial_gap=math.nan)
+        spos_spread(TIGHT, beta=1.0, num_particles=5, tau=1.0, initial_gap=math.nan)

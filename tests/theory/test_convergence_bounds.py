@@ -23,8 +23,8 @@ NORMAL = Constants(
 )
 RUN = Run(
     beta=0.1,
-    particles=100,
-    steps=100,
+    num_particles=100,
+    num_steps=100,
     step_size=0.001,
     batch_size=50,
     gamma0=1.0,
@@ -40,13 +40,13 @@ def test_particle_constants_by_hand():
 
 def test_particle_error_by_hand():
     # 3.857763885/(10 · (10 - 3.608307284)) = 0.3857763885/6.391692716.
-    bound = particle_error(NORMAL, beta=0.1, particles=100, gamma0=1.0)
+    bound = particle_error(NORMAL, beta=0.1, num_particles=100, gamma0=1.0)
     assert bound.value == pytest.approx(0.0603559, rel=1e-5)
 
 
 def test_particle_error_falls_as_the_root_of_their_number():
     few, many = (
-        float(particle_error(NORMAL, beta=0.1, particles=m, gamma0=1.0)) for m in (100, 10_000)
+        float(particle_error(NORMAL, beta=0.1, num_particles=m, gamma0=1.0)) for m in (100, 10_000)
     )
     assert few == pytest.approx(10 * many)
 
@@ -98,10 +98,10 @@ def test_conditions_that_fail_are_named_with_their_numbers():
     with pytest.raises(ValueError, match="lambda1"):
         float(slow)
     # β = 0.4: m' = 1/2, H_θ = sqrt(1 + 5), c2 = 2.5 · 2.449490 · 0.428881942 + 2 = 4.626.
-    crowded = particle_error(NORMAL, beta=0.4, particles=100, gamma0=1.0)
+    crowded = particle_error(NORMAL, beta=0.4, num_particles=100, gamma0=1.0)
     assert not crowded.applies
     assert crowded.why == "1/beta = 2.5 must exceed c2 = 4.626"
-    assert "m' =" in particle_error(NORMAL, beta=1.0, particles=100, gamma0=1.0).why
+    assert "m' =" in particle_error(NORMAL, beta=1.0, num_particles=100, gamma0=1.0).why
     assert not start_distance(NORMAL, beta=1.0, gamma0=1.0).applies
     with pytest.raises(ValueError, match="m' ="):
         particle_constants(NORMAL, beta=1.0, gamma0=1.0)
@@ -121,7 +121,7 @@ def test_fixed_step_total_is_the_sum_of_its_three_terms():
 def test_decreasing_step_total_relaxes_by_the_harmonic_sum():
     # 1 + 1/2 + 1/3 + 1/4 = 25/12, so τ = 0.001 · 25/12 and the factor exp(-2 · 8.142236115 τ)
     # = exp(-0.033925984) = 0.966643.
-    bound = decreasing_step_total(NORMAL, dataclasses.replace(RUN, steps=4), c4=1.0)
+    bound = decreasing_step_total(NORMAL, dataclasses.replace(RUN, num_steps=4), c4=1.0)
     assert bound.terms["relaxation"] == pytest.approx(2.118033989 * 0.966643, rel=1e-6)
     assert bound.terms["particles"] == pytest.approx(0.0603559, rel=1e-5)
     assert bound.terms["numerical"] == float(decreasing_step_error(NORMAL, RUN, c4=1.0))
@@ -129,7 +129,7 @@ def test_decreasing_step_total_relaxes_by_the_harmonic_sum():
 
 def test_with_time_the_fixed_step_bound_grows_and_the_decreasing_one_falls():
     def over_time(total):
-        runs = (dataclasses.replace(RUN, steps=t) for t in (10**3, 10**4, 10**5))
+        runs = (dataclasses.replace(RUN, num_steps=t) for t in (10**3, 10**4, 10**5))
         return [float(total(NORMAL, run, c4=1.0)) for run in runs]
 
     fixed, decreasing = over_time(fixed_step_total), over_time(decreasing_step_total)
@@ -141,7 +141,7 @@ def test_with_time_the_fixed_step_bound_grows_and_the_decreasing_one_falls():
 def test_there_is_a_best_number_of_particles():
     # The sum of a/sqrt(M) and b M: with a small c4 neither one particle nor very many is best.
     def at(particles):
-        run = dataclasses.replace(RUN, particles=particles)
+        run = dataclasses.replace(RUN, num_particles=particles)
         return float(fixed_step_total(NORMAL, run, c4=1e-6))
 
     assert at(30) < at(1)
@@ -176,9 +176,9 @@ def test_relaxation_is_no_term_where_only_its_constant_is_missing():
 
 def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="particles must be"):
-        particle_error(NORMAL, beta=0.1, particles=0, gamma0=1.0)
+        particle_error(NORMAL, beta=0.1, num_particles=0, gamma0=1.0)
     with pytest.raises(ValueError, match="gamma0 must be"):
-        particle_error(NORMAL, beta=0.1, particles=10, gamma0=-1.0)
+        particle_error(NORMAL, beta=0.1, num_particles=10, gamma0=-1.0)
     with pytest.raises(ValueError, match="beta must be"):
         relaxation_rate(NORMAL, -0.1)
     with pytest.raises(ValueError, match="tau must be"):

@@ -24,9 +24,9 @@ def test_typical_score_by_hand():
 
 def test_second_moment_by_hand():
     # m' = 8 > 1: 10 · 1 + 2 · 10/0.1. m' = 1/0.4 - 2 = 1/2: 10 · 1 + 2 · 2 · 10/0.4.
-    strong = second_moment(NORMAL, beta=0.1, particles=10, gamma0=1.0, step_size=0.001)
+    strong = second_moment(NORMAL, beta=0.1, num_particles=10, gamma0=1.0, step_size=0.001)
     assert strong.terms == pytest.approx({"start": 10.0, "noise": 200.0})
-    weak = second_moment(NORMAL, beta=0.4, particles=10, gamma0=1.0, step_size=0.001)
+    weak = second_moment(NORMAL, beta=0.4, num_particles=10, gamma0=1.0, step_size=0.001)
     assert weak.value == pytest.approx(110.0)
 
 
@@ -36,7 +36,7 @@ def test_second_moment_holds_for_the_exact_law_of_one_particle():
     keep = 1 - step_size * (1 + 1 / beta)
     start = 0.25
     gamma0 = -0.5 * math.log(1 - 2 * start)
-    bound = second_moment(NORMAL, beta=beta, particles=1, gamma0=gamma0, step_size=step_size)
+    bound = second_moment(NORMAL, beta=beta, num_particles=1, gamma0=gamma0, step_size=step_size)
     k = np.arange(2000)
     noise = 2 * step_size / beta * (1 - keep ** (2 * k)) / (1 - keep**2)
     assert (keep ** (2 * k) * start + noise).max() <= float(bound)
@@ -46,7 +46,7 @@ def test_a_weak_pull_leaves_no_bound_and_the_largest_beta_is_named():
     # m' = 1/1 - 1 - 1 = -1; it is positive for beta < 1/2.
     for bound in (
         typical_score(NORMAL, beta=1.0, gamma0=1.0),
-        second_moment(NORMAL, beta=1.0, particles=10, gamma0=1.0, step_size=0.001),
+        second_moment(NORMAL, beta=1.0, num_particles=10, gamma0=1.0, step_size=0.001),
     ):
         assert not bound.applies
         assert bound.value is None
@@ -68,7 +68,7 @@ def test_no_beta_helps_without_convexity():
 
 def test_a_long_step_leaves_no_bound_and_the_longest_is_named():
     # m'/(3 L') = 8/918 = 0.0087146.
-    bound = second_moment(NORMAL, beta=0.1, particles=10, gamma0=1.0, step_size=0.009)
+    bound = second_moment(NORMAL, beta=0.1, num_particles=10, gamma0=1.0, step_size=0.009)
     assert not bound.applies
     assert "step_size = 0.009 must be at most" in bound.why
     assert "0.008715" in bound.why
@@ -80,6 +80,6 @@ def test_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="gamma0 must be"):
         typical_score(NORMAL, beta=0.1, gamma0=-1.0)
     with pytest.raises(ValueError, match="particles must be at least 1, got -3"):
-        second_moment(NORMAL, beta=0.1, particles=-3, gamma0=1.0, step_size=0.001)
+        second_moment(NORMAL, beta=0.1, num_particles=-3, gamma0=1.0, step_size=0.001)
     with pytest.raises(ValueError, match="step_size must be"):
-        second_moment(NORMAL, beta=0.1, particles=3, gamma0=1.0, step_size=0.0)
+        second_moment(NORMAL, beta=0.1, num_particles=3, gamma0=1.0, step_size=0.0)

@@ -11,8 +11,8 @@ WELLS = Constants(
 )
 RUN = Run(
     beta=0.25,
-    particles=2,
-    steps=10,
+    num_particles=2,
+    num_steps=10,
     step_size=0.5,
     batch_size=3,
     gamma0=1.0,
@@ -55,7 +55,7 @@ def test_the_value_is_the_sum_of_the_terms():
 
 
 def test_what_time_does_to_each_term():
-    later = bias(dataclasses.replace(RUN, steps=40)).terms
+    later = bias(dataclasses.replace(RUN, num_steps=40)).terms
     now = bias().terms
     assert later["ergodicity"] < now["ergodicity"]
     assert later["minibatch"] == pytest.approx(4 * now["minibatch"])
@@ -64,13 +64,13 @@ def test_what_time_does_to_each_term():
 
 
 def test_more_particles_help_one_term_and_spoil_another():
-    more, now = bias(dataclasses.replace(RUN, particles=8)).terms, bias().terms
+    more, now = bias(dataclasses.replace(RUN, num_particles=8)).terms, bias().terms
     assert more["particles"] == pytest.approx(now["particles"] / 2)
     assert more["ergodicity"] > now["ergodicity"]
 
 
 def test_a_bound_too_large_for_a_float_is_infinite():
-    assert bias(dataclasses.replace(RUN, particles=10_000)).value == math.inf
+    assert bias(dataclasses.replace(RUN, num_particles=10_000)).value == math.inf
 
 
 def test_a_weak_pull_leaves_no_bound():
@@ -87,7 +87,7 @@ def test_a_varsigma_below_one_leaves_no_bound():
     flat = dataclasses.replace(
         WELLS, lipschitz=0.0, convexity=0.0, bandwidth=4e6, kernel_concavity=0.0
     )
-    bound = nonconvex_bias(flat, dataclasses.replace(RUN, beta=1.0, particles=1), **UNNAMED)
+    bound = nonconvex_bias(flat, dataclasses.replace(RUN, beta=1.0, num_particles=1), **UNNAMED)
     assert not bound.applies
     assert "varsigma = 6e-06 must exceed 1" in bound.why
 

@@ -49,10 +49,10 @@ def test_with_noise_the_parameters_are_off_by_about_their_standard_errors():
 def test_no_affordable_setting_has_a_smaller_predicted_error(budget):
     chosen = theory.plan(budget, made(model))
     assert chosen.trusted
-    assert chosen.particles * chosen.steps <= budget
+    assert chosen.num_particles * chosen.num_steps <= budget
     assert chosen.step_size <= max(STEPS)
     assert chosen.expected == pytest.approx(
-        model(chosen.particles, chosen.step_size, chosen.steps), rel=0.01
+        model(chosen.num_particles, chosen.step_size, chosen.num_steps), rel=0.01
     )
     others = min(
         model(m, h, budget // m)
@@ -64,8 +64,8 @@ def test_no_affordable_setting_has_a_smaller_predicted_error(budget):
 
 def test_more_budget_means_more_particles_more_steps_and_a_smaller_step():
     small, large = (theory.plan(budget, made(model)) for budget in (2000, 2_000_000))
-    assert large.particles > small.particles
-    assert large.steps > small.steps
+    assert large.num_particles > small.num_particles
+    assert large.num_steps > small.num_steps
     assert large.step_size < small.step_size
 
 
@@ -108,12 +108,14 @@ def test_a_pilot_that_does_not_support_a_plan_is_told_so(pilot, why):
     chosen = theory.plan(1000, pilot)
     assert not chosen.trusted
     assert why in chosen.why
-    assert (chosen.particles, chosen.step_size, chosen.steps, chosen.expected) == (None,) * 4
+    assert (chosen.num_particles, chosen.step_size, chosen.num_steps, chosen.expected) == (
+        None,
+    ) * 4
 
 
 def test_a_pilot_in_which_every_step_diverged_somewhere_gives_no_plan():
     trials = made(model).trials
-    lost = [t._replace(error=math.inf, se=math.nan) if t.particles == 5 else t for t in trials]
+    lost = [t._replace(error=math.inf, se=math.nan) if t.num_particles == 5 else t for t in trials]
     assert "the smallest step diverged" in theory.plan(1000, Pilot(lost)).why
 
 
@@ -139,9 +141,9 @@ def test_a_plan_made_on_a_gaussian_is_near_the_best_on_another_target():
         start,
         gaussian,
         kernel=kernel,
-        particles=(5, 40),
-        steps=(5, 15, 45),
-        repeats=24,
+        particle_counts=(5, 40),
+        step_counts=(5, 15, 45),
+        num_repeats=24,
     )
     chosen = theory.plan(budget, tried)
     assert chosen.trusted, chosen.why
@@ -155,15 +157,15 @@ def test_a_plan_made_on_a_gaussian_is_near_the_best_on_another_target():
             start,
             error,
             kernel=kernel,
-            particles=(particles,),
+            particle_counts=(particles,),
             step_sizes=step_sizes,
-            steps=(steps,),
-            repeats=48,
+            step_counts=(steps,),
+            num_repeats=48,
             seed=1,
         )
         return [trial.error for trial in found.trials]
 
-    (got,) = on_logistic(chosen.particles, (chosen.step_size,), chosen.steps)
+    (got,) = on_logistic(chosen.num_particles, (chosen.step_size,), chosen.num_steps)
     grid = [e for m in (8, 128) for e in on_logistic(m, (0.01, 0.05, 0.2), budget // m)]
     assert got < 1.25 * min(grid)
     assert got < 0.5 * float(np.median(grid))
@@ -176,25 +178,25 @@ def test_a_pilot_says_the_same_twice_and_something_else_with_another_seed():
             start,
             lambda cloud: jnp.abs(jnp.mean(cloud)),
             kernel=None,
-            particles=(4,),
+            particle_counts=(4,),
             step_sizes=(0.1,),
-            steps=(2, 5),
-            repeats=3,
+            step_counts=(2, 5),
+            num_repeats=3,
             seed=seed,
         )
 
     first = tried(0)
     assert first == tried(0)
     assert first != tried(1)
-    assert [(t.particles, t.steps) for t in first.trials] == [(4, 2), (4, 5)]
+    assert [(t.num_particles, t.num_steps) for t in first.trials] == [(4, 2), (4, 5)]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"particles": ()}, "particles must hold"),
-        ({"repeats": 1}, "repeats must be at least 2"),
-        ({"steps": (0,)}, "steps must be at least 1"),
+        ({"particle_counts": ()}, "particle_counts must hold"),
+        ({"num_repeats": 1}, "num_repeats must be at least 2"),
+        ({"step_counts": (0,)}, "step_counts must be at least 1"),
         ({"step_sizes": (-0.1,)}, "step_sizes must be"),
     ],
 )

@@ -19,8 +19,8 @@ NORMAL = Constants(
 )
 RUN = Run(
     beta=0.1,
-    particles=10,
-    steps=100,
+    num_particles=10,
+    num_steps=100,
     step_size=0.001,
     batch_size=50,
     gamma0=1.0,
@@ -81,7 +81,7 @@ def test_decreasing_step_error_by_hand():
 def test_error_grows_with_particles_dimension_and_c4(error):
     run = dataclasses.replace(RUN, gamma0=0.0)
     base = float(error(NORMAL, run, c4=1.0))
-    more = dataclasses.replace(run, particles=30)
+    more = dataclasses.replace(run, num_particles=30)
     assert float(error(NORMAL, more, c4=1.0)) == pytest.approx(3 * base)
     assert float(error(NORMAL, run, c4=7.0)) == pytest.approx(7 * base)
     # d^(3/2), as c5 to c9 do not know d when start and noise at the mode are nil.
@@ -89,7 +89,7 @@ def test_error_grows_with_particles_dimension_and_c4(error):
 
 
 def test_only_a_fixed_step_builds_up_error():
-    longer = dataclasses.replace(RUN, steps=400)
+    longer = dataclasses.replace(RUN, num_steps=400)
     assert float(fixed_step_error(NORMAL, longer, c4=1.0)) == pytest.approx(
         2 * float(fixed_step_error(NORMAL, RUN, c4=1.0))
     )
@@ -99,7 +99,7 @@ def test_only_a_fixed_step_builds_up_error():
 
 
 def test_smaller_steps_and_larger_batches_help():
-    finer = dataclasses.replace(RUN, step_size=0.0001, steps=1000)
+    finer = dataclasses.replace(RUN, step_size=0.0001, num_steps=1000)
     larger = dataclasses.replace(RUN, batch_size=500)
     for run in (finer, larger):
         assert float(fixed_step_error(NORMAL, run, c4=1.0)) < float(

@@ -59,7 +59,7 @@ def test_a_gaussian_gives_its_eigenvalues():
     def log_prob(theta):
         return -0.5 * (theta - mean) @ precision @ (theta - mean)
 
-    found = constants(log_prob, 2.0, ([-3.0, -3.0], [3.0, 3.0]), samples=100)
+    found = constants(log_prob, 2.0, ([-3.0, -3.0], [3.0, 3.0]), num_points=100)
     assert found.dim == 2
     assert found.bandwidth == 2.0
     assert found.lipschitz == pytest.approx(3.0, rel=1e-5)
@@ -69,7 +69,7 @@ def test_a_gaussian_gives_its_eigenvalues():
 def test_the_score_bound_and_the_cap_belong_to_the_box():
     # Standard normal: the score is as long as the point, at most 5 at the corner (3, 4).
     found = constants(
-        lambda theta: -0.5 * theta @ theta, 100.0, ([0.0, 0.0], [3.0, 4.0]), samples=4096
+        lambda theta: -0.5 * theta @ theta, 100.0, ([0.0, 0.0], [3.0, 4.0]), num_points=4096
     )
     assert 4.9 < found.score_bound <= 5.0
     # Diagonal 5, so u = 25/100 and m_K = 0.02 · 0.5 · exp(-0.25) = 0.01 · 0.7788008.
@@ -102,7 +102,7 @@ def test_a_double_well_is_not_convex_and_the_estimates_err_on_the_stated_side():
 
 
 def test_a_concave_potential_counts_by_its_absolute_curvature():
-    found = constants(lambda theta: 0.5 * theta @ theta, 1.0, ([-1.0], [1.0]), samples=10)
+    found = constants(lambda theta: 0.5 * theta @ theta, 1.0, ([-1.0], [1.0]), num_points=10)
     assert found.convexity == pytest.approx(-1.0)
     assert found.lipschitz == pytest.approx(1.0)
 
@@ -136,8 +136,8 @@ def test_other_bad_arguments_are_refused():
     region = ([-1.0], [1.0])
     with pytest.raises(ValueError, match=r"bandwidth must be .* got -1"):
         constants(lambda theta: -theta @ theta, -1.0, region)
-    with pytest.raises(ValueError, match="samples must be at least 1, got 0"):
-        constants(lambda theta: -theta @ theta, 1.0, region, samples=0)
+    with pytest.raises(ValueError, match="num_points must be at least 1, got 0"):
+        constants(lambda theta: -theta @ theta, 1.0, region, num_points=0)
     with pytest.raises(ValueError, match="log_prob must return one number"):
         constants(lambda theta: -(theta**2), 1.0, region)
     with pytest.raises(ValueError, match="log_prob must be twice differentiable"):

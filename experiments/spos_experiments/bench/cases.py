@@ -20,7 +20,6 @@ import jax.numpy as jnp
 
 import spos
 from spos.dynamics.noise import normal_matrix
-from spos.loop.run import run_key
 from spos_experiments.bench import BENCHMARKS
 from spos_experiments.bench import peers as others
 from spos_experiments.bench.control import control
@@ -101,7 +100,7 @@ def limits(quick: bool) -> Iterator[Row]:
 
         def normals(carry: Any) -> Any:
             step, x = carry
-            key = jax.random.fold_in(run_key(0), step)
+            key = jax.random.fold_in(jax.random.key(0), step)
             return step + 1, normal_matrix(key, (len(x), x.shape[1]), x.dtype)
 
         works = {

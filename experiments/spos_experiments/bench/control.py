@@ -12,7 +12,6 @@ and then masked. `counted` is the share before the end: the timing uses untraine
 soon drive into a wall; with trained ones it nears 1, and the work is the same.
 """
 
-import dataclasses
 import functools
 import math
 from collections.abc import Iterator
@@ -23,9 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import rl
-from spos.loop.run import run_key
 from spos.rl.envs import cart_pole
-from spos.rl.episodes import act_all, play, play_outside
+from spos.rl.episodes import play_outside
 from spos.rl.trajectories import Trajectories
 from spos_experiments.bench.measure import Work, best_times, steps_of
 from spos_experiments.bench.peers import Skip
@@ -36,7 +34,9 @@ THEIR_STEPS = 50  # of an episode
 
 def control(quick: bool) -> Iterator[dict[str, Any]]:
     count = 4 if quick else EPISODES
-    learner = rl.learner("swing_up", particles=PARTICLES, episodes=count, iterations=100)
+    learner = rl.learner(
+        "swing_up", num_particles=PARTICLES, num_episodes=count, num_iterations=100
+    )
     start = learner.start(0)
     works = {"ours": steps_of(learner.sampler, start, reporting=False)}
     skipped = {}
@@ -48,7 +48,7 @@ def control(quick: bool) -> Iterator[dict[str, Any]]:
     times = best_times(works, rounds=1 if quick else 3)
     ours = PARTICLES * count * cart_pole.HORIZON / times.pop("ours")
     rates = {who: PARTICLES * count * THEIR_STEPS / seconds for who, seconds in times.items()}
-    played = play(learner.environment, learner.policy, count, start, jax.random.key(0))
+    played = learner.task.play(start, jax.random.key(0))
     yield {
         "case": f"{PARTICLES}x{count}x{cart_pole.HORIZON}",
         "counted": float(jnp.mean(played.alive)),
@@ -61,18 +61,16 @@ def control(quick: bool) -> Iterator[dict[str, Any]]:
 
 def gymnasium(learner: rl.Learner, horizon: int, numbers: Any) -> Work:
     """The same iterations with the task in Gymnasium; `numbers` is `numpy` or `math`."""
-    num = learner.particles * learner.episodes
-    episodes = Vector(num, horizon, numbers)
-    noise = jax.jit(learner.policy.noise, static_argnums=1)
-    policy = dataclasses.replace(learner.policy, noise=noise)
-    act, step = jax.jit(act_all(policy)), jax.jit(learner.sampler.step)
+    episodes = Vector(learner.num_particles * learner.num_episodes, horizon, numbers)
+    policy, num = learner.policy, learner.num_episodes
+    step = jax.jit(learner.sampler.step)
     start = learner.sampler.init(learner.start(0))
 
     def work(count: int) -> Any:
         state = start
         for n in range(count):
-            key = jax.random.fold_in(run_key(0), n)
-            played = play_outside(episodes, act, policy, learner.episodes, state.particles, key)
+            key = jax.random.fold_in(jax.random.key(0), n)
+            played = play_outside(episodes, policy, num, state.particles, key)
             state, _ = step(key, state, played)
         return jax.block_until_ready(state)
 

@@ -14,8 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from spos.dynamics.sampler import Sampler
-from spos.loop.run import advance, run_key
+from spos import Sampler, advance
 
 Row = dict[str, Any]  # of a list in `bench.json`
 Work = Callable[[int], object]  # do so many steps and wait for the end
@@ -62,7 +61,7 @@ def repeated(step: Callable, carry: object) -> Work:
 def steps_of(sampler: Sampler, particles: Any, *, reporting: bool = True) -> Work:
     """A sampler's own loop. `spos.sample` keeps what a step reports; without `reporting` it is
     dropped, and the compiler leaves out what only the report needs."""
-    key, state = run_key(0), sampler.init(particles)
+    key, state = jax.random.key(0), sampler.init(particles)
     if not reporting:
         return repeated(
             lambda carry: (carry[0], advance(carry[0], key, carry[1])[0]), (sampler, state)

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 
 import spos
 from spos import mesh
-from spos.loop.run import run_key
 from spos_experiments.bench import peers as others
 from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated
 
@@ -69,12 +68,12 @@ def network_rates(rounds: int) -> list[Row]:
         target, theta = mesh.shard_target(posterior, devices), mesh.shard(theta, devices)
     else:
         with contextlib.suppress(others.Skip):
-            batch = posterior.draw(run_key(0), 0)
+            batch = posterior.draw(jax.random.key(0), 0)
             works["torch"] = others.torch_gradient(theta, batch.examples)
 
     def gradient(carry: Any) -> Any:
         step, target, theta, _ = carry
-        batch = target.draw(jax.random.fold_in(run_key(0), step), step)
+        batch = target.draw(jax.random.fold_in(jax.random.key(0), step), step)
         return step + 1, target, theta, target.score(theta, batch)
 
     square = others.start(2048, 2048) / 2048**0.5

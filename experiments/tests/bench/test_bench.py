@@ -87,7 +87,7 @@ def test_the_swing_up_of_gymnasium_moves_as_ours_does(numbers):
     pytest.importorskip("gymnasium")
     theirs = control.swing_up(numbers)()
     theirs.reset(seed=1)
-    ours = cart_pole.State(*map(jnp.float32, theirs.state))
+    ours = cart_pole.Motion(*map(jnp.float32, theirs.state))
     assert abs(theirs.state[1] - math.pi) <= 1.0
     for n in range(5):
         force = 0.9 * (-1) ** n

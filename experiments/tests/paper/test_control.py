@@ -21,12 +21,12 @@ pytestmark = pytest.mark.usefixtures("hasty")
 
 TINY = {
     "tasks": ("swing_up",),
-    "estimators": ("a2c",),
+    "gradients": ("a2c",),
     "methods": ("spos",),  # each one is a program to compile
     "seeds": 2,
-    "iterations": (("swing_up", 2),),
-    "particles": 2,
-    "episodes": 2,
+    "num_iterations": (("swing_up", 2),),
+    "num_particles": 2,
+    "num_episodes": 2,
     "hidden": (2,),
     "ablation_iterations": 0,
 }
@@ -48,13 +48,13 @@ def test_a_row_says_what_was_run_and_what_came_of_it(ran):
     made = json.loads((ran / "control" / "record.json").read_text())
     assert made["numbers"]["missing"] == []
     rows = made["numbers"]["rows"]
-    assert [(row["task"], row["estimator"], row["method"]) for row in rows] == [
+    assert [(row["task"], row["gradient"], row["method"]) for row in rows] == [
         ("swing_up", "a2c", "spos")
     ]
     for row in rows:
         assert row["seeds"] == 2
         assert row["seconds"] > 0
-        assert row["settings"]["particles"] == 2
+        assert row["settings"]["num_particles"] == 2
         for name in ("final_return", "best_return", "auc", "spread", "coverage"):
             assert np.isfinite(row[name])
             assert row[f"{name}_se"] >= 0
@@ -80,7 +80,7 @@ def test_the_best_particle_is_filmed_and_the_report_shows_it(ran, tmp_path):
     with Image.open(io.BytesIO(content)) as picture:
         assert picture.n_frames == len(film["positions"]) > 5
         assert picture.info["duration"] == 50
-    assert (film["method"], film["estimator"], film["seed"]) == ("spos", "a2c", 0)
+    assert (film["method"], film["gradient"], film["seed"]) == ("spos", "a2c", 0)
     assert "swing_up.gif" in [figure.file for figure in made.figures]
     html = page.build(ran, tmp_path / "report.html").read_text()
     assert html.count("data:image/gif;base64,") == 1
@@ -178,7 +178,7 @@ def test_runs_that_are_missing_are_named_and_one_seed_is_not_judged():
 def test_the_ablation_comes_after_the_first_seed():
     todo = protocol.jobs(control.Settings(), 0)
     assert len(set(todo)) == len(todo) == 60 + 11
-    assert {job.iterations for job in todo[12:23]} == {100}
+    assert {job.num_iterations for job in todo[12:23]} == {100}
 
 
 HERE = Path(__file__).parents[3]

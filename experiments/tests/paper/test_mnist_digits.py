@@ -1,6 +1,7 @@
 """`spos paper mnist`, on the small digits that come with scikit-learn."""
 
 import dataclasses
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -8,13 +9,15 @@ import numpy as np
 import pytest
 
 from spos.io import archive
-from spos.targets import bnn, likelihoods, priors
+from spos.networks.trainer import sampler_of
 from spos_experiments.data import load
+from spos_experiments.frame import resume
 from spos_experiments.frame.perform import perform
 from spos_experiments.paper import mnist
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist.findings import entropy, error
 
+RECORDED = Path(__file__).parents[2] / "results" / "mnist" / "runs"
 pytestmark = pytest.mark.usefixtures("hasty")
 QUICK = mnist.Settings().quick()
 THREE = {"methods": ("spos",), "epochs": 3, "averaged": 2}
@@ -49,9 +52,11 @@ def test_entropy_and_error():
 
 @pytest.fixture(scope="module")
 def dropout(digits):
-    classifier = protocol.Classifier(QUICK.plan("dropout", (16, 16)), digits.train)
-    start = classifier.model.start(jax.random.key(0), 1, digits.train.x, digits.train.y)
-    return classifier.sampler.target, start
+    plan = QUICK.plan("dropout", (16, 16))
+    model = protocol.network(plan, 64)
+    start = model.start(jax.random.key(0), 1, digits.train.x, digits.train.y)
+    setting = protocol.setting(plan, model)
+    return sampler_of(model, digits.train, setting, 100, start).target, start
 
 
 def test_dropout_leaves_out_half_and_keeps_the_mean(dropout):
@@ -64,14 +69,12 @@ def test_dropout_leaves_out_half_and_keeps_the_mean(dropout):
 
 def test_dropout_with_nothing_left_out_is_the_posterior(dropout):
     target, start = dropout
-    batch, masks = target.draw(jax.random.key(0))
-    ones = [jnp.ones_like(mask) for mask in masks]
-    plain = target.exact.score(start, batch)
-    for a, b in zip(
-        *map(jax.tree.leaves, (target.score(start, (batch, ones)), plain)), strict=True
-    ):
+    thinned = target.draw(jax.random.key(0))
+    ones = thinned._replace(masks=[jnp.ones_like(mask) for mask in thinned.masks])
+    plain = target.score(start, thinned.batch)
+    for a, b in zip(*map(jax.tree.leaves, (target.score(start, ones), plain)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
-    moved = jax.tree.leaves(target.score(start, (batch, masks)))[0]
+    moved = jax.tree.leaves(target.score(start, thinned))[0]
     assert not np.allclose(moved, jax.tree.leaves(plain)[0], rtol=0.1)
 
 
@@ -112,16 +115,17 @@ def test_a_run_goes_on_after_an_interruption(tmp_path, monkeypatch, whole, after
 
 
 def test_the_networks_of_the_last_epochs_are_averaged(tmp_path, digits):
-    classifier = protocol.Classifier(QUICK.plan("spos", (16, 16))._replace(epochs=3), digits.train)
+    plan = QUICK.plan("spos", (16, 16))._replace(epochs=3)
     seen = {}
-    networks, seconds = classifier.run(0, tmp_path / "run", seen.__setitem__)
+    trained = protocol.run(plan, digits.train, 0, tmp_path / "run", seen.__setitem__)
     assert list(seen) == [1, 2, 3]
-    assert seconds > 0
-    for one, epoch in zip(networks, (2, 3), strict=True):
-        for a, b in zip(*map(jax.tree.leaves, (one, seen[epoch])), strict=True):
-            np.testing.assert_array_equal(a, b)
-    judged = mnist.judge(classifier, networks, digits, seconds)
-    each = np.stack([classifier.chances(one, digits.test.x) for one in networks])
+    assert trained.seconds > 0
+    for leaf, *each in zip(
+        *map(jax.tree.leaves, (trained.particles, seen[2], seen[3])), strict=True
+    ):
+        np.testing.assert_array_equal(leaf, np.concatenate(each))
+    judged = mnist.judge(plan, trained.particles, digits, trained.seconds)
+    each = np.stack([protocol.chances(plan, seen[n], digits.test.x) for n in (2, 3)])
     right = np.arange(len(digits.test.y)), digits.test.y
     assert judged.error == error(each.mean(axis=(0, 1)), digits.test.y)
     assert judged.nll == pytest.approx(-np.log(each.mean(axis=(0, 1))[right]).mean(), rel=1e-4)
@@ -143,16 +147,39 @@ def test_wide_networks_are_fewer_and_take_fewer_epochs():
     assert short.plan("spos", (800, 800)).epochs == 3
 
 
-def test_particles_average_their_chances(digits):
-    classifier = protocol.Classifier(QUICK.plan("spos", (16, 16)), digits.train)
-    start = classifier.model.start(jax.random.key(0), 3, digits.train.x, digits.train.y)
-    found = classifier.chances(start, digits.test.x[:5])
-    model = bnn(classifier.model.apply, classifier.model.init, likelihoods.categorical())
+def test_recorded_runs_are_found():
+    """A change of a setting's name or type would forget hours of runs."""
+    settings = mnist.Settings()
+    plans = [settings.plan(method, size) for size in settings.hidden for method in settings.methods]
+    names = {
+        f"{mnist.name('mnist', plan)}-{resume.mark(plan, settings.held)}-seed0.npz"
+        for plan in plans
+    }
+    assert names == {path.name for path in RECORDED.glob("*.npz")}
+
+
+def test_every_method_is_built(digits):
+    """Single networks climb; others are the library's."""
+    algorithms = {}
+    for name in protocol.METHODS:
+        plan = QUICK.plan(name, (16, 16))
+        model = protocol.network(plan, 64)
+        start = model.start(jax.random.key(0), 1, digits.train.x, digits.train.y)
+        sampler = sampler_of(model, digits.train, protocol.setting(plan, model), 100, start)
+        algorithms[name] = sampler.algorithm
+        assert isinstance(sampler.target, protocol.Dropout) == (name == "dropout")
+    library = {"spos": "spos", "rmsprop": "svgd", "svgd": "svgd", "sgld": "psgld"}
+    assert algorithms == {**library, "sgd": "svgd", "dropout": "svgd"}
+
+
+def test_particles_say_their_chances(digits):
+    plan = QUICK.plan("spos", (16, 16))
+    model = protocol.network(plan, 64)
+    start = model.start(jax.random.key(0), 3, digits.train.x, digits.train.y)
+    found = protocol.chances(plan, start, digits.test.x[:5])
     one = jax.tree.map(lambda leaf: leaf[1], start["weights"])
     np.testing.assert_allclose(
-        found[1], jax.nn.softmax(model.apply(one, digits.test.x[:5])), rtol=1e-5
+        found[1], jax.nn.softmax(model.network.apply(one, digits.test.x[:5])), rtol=1e-5
     )
     sure = jax.tree.map(lambda leaf: 1e4 * leaf, start)  # others round to zero, not their logs
-    assert np.isfinite(np.log(classifier.chances(sure, digits.test.x[:5]))).all()
-    with pytest.raises(TypeError, match="prior must come from"):
-        bnn(model.apply, model.init, model.likelihood, priors)
+    assert np.isfinite(np.log(protocol.chances(plan, sure, digits.test.x[:5]))).all()

@@ -1,11 +1,15 @@
 """`spos paper regression`: rows, errors and choices, on small tables."""
 
 import dataclasses
+from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 from scipy import stats
 
+from spos.networks.methods import METHODS
+from spos.networks.rows import Rows
 from spos_experiments.data import Table
 from spos_experiments.frame import record
 from spos_experiments.frame.perform import perform
@@ -13,6 +17,7 @@ from spos_experiments.paper import regression
 from spos_experiments.paper.regression import protocol, published
 from spos_experiments.paper.regression.work import Work
 
+RECORDED = Path(__file__).parents[2] / "results" / "regression" / "runs"
 pytestmark = pytest.mark.usefixtures("hasty")
 TINY = dataclasses.replace(
     regression.Settings().quick(), methods=("spos",), fewest_steps=60, most_steps=60, particles=4
@@ -31,35 +36,57 @@ def table(rows=90, seed=0):
 
 def test_scaling_uses_the_rows_that_are_trained_on():
     part = protocol.rows(table(), 0, validate=False)
-    np.testing.assert_allclose(part.x[:, :2].mean(0), 0, atol=1e-6)
-    np.testing.assert_allclose(part.x[:, :2].std(0), 1, rtol=1e-5)
-    np.testing.assert_array_equal(part.x[:, 2], 0)  # constant
-    assert abs(part.judged_x[:, 0].mean()) > 1e-3  # judged rows were not scaled by themselves
+    x = part.training.x
+    np.testing.assert_allclose(x[:, :2].mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(x[:, :2].std(0), 1, rtol=1e-5)
+    np.testing.assert_array_equal(x[:, 2], 0)  # constant
+    assert abs(part.judged.x[:, 0].mean()) > 1e-3  # judged rows were not scaled by themselves
     raw = table()
     train, test = raw.splits[0]
-    back = part.judged_y * part.unit + raw.y[train].mean()
+    back = part.judged.y * part.unit + raw.y[train].mean()
     np.testing.assert_allclose(back, raw.y[test], rtol=1e-5)
 
 
 def test_validation_is_a_tenth_of_the_training_part():
     raw = table()
     part, whole = (protocol.rows(raw, 0, validate) for validate in (True, False))
-    assert (len(part.y), len(part.judged_y), len(whole.y), len(whole.judged_y)) == (72, 8, 80, 10)
+    sizes = [len(rows.y) for rows in (*part[:2], *whole[:2])]
+    assert sizes == [72, 8, 80, 10]
     train = raw.splits[0][0]
-    seen = np.concatenate([part.y, part.judged_y]) * part.unit
+    seen = np.concatenate([part.training.y, part.judged.y]) * part.unit
     assert np.ptp(np.sort(seen) - np.sort(raw.y[train])) < 1e-5  # but for the shift by the mean
 
 
+def test_validation_rows_are_those_of_the_recorded_runs():
+    """The split is by NumPy's generator of that number."""
+    raw = table()
+    train = raw.splits[1][0]
+    order = np.random.default_rng(1).permutation(train)
+    part = protocol.rows(raw, 1, validate=True)
+    middle = raw.y[order[8:]].mean()
+    np.testing.assert_allclose(part.judged.y * part.unit + middle, raw.y[order[:8]], rtol=1e-5)
+
+
 def test_errors_are_those_of_the_mixture():
+    """Of all networks, and of the newest; by NumPy and SciPy from the weights."""
     rng = np.random.default_rng(1)
-    outputs, log_precision = rng.normal(size=(5, 7)), rng.normal(size=5)
-    y, unit = rng.normal(size=7), 3.0
-    part = protocol.Rows(np.empty(0), np.empty(0), np.empty(0), y, unit)
-    found = protocol.errors(outputs, log_precision, part)
+    model = protocol.network(3, 4, protocol.Trial(1e-2))
+    shapes = {"w0": (3, 4), "b0": (4,), "w1": (4, 1), "b1": (1,)}
+    weights = {name: rng.normal(size=(5, *shape)) for name, shape in shapes.items()}
+    log_precision = rng.normal(size=5)
+    particles = {"weights": weights, "likelihood": log_precision, "prior": np.zeros(5)}
+    particles = jax.tree.map(np.float32, particles)
+    judged, unit = Rows(rng.normal(size=(7, 3)), rng.normal(size=7)), 3.0
+    part = protocol.Part(judged, judged, unit)
+    hidden = np.maximum(judged.x @ weights["w0"] + weights["b0"][:, None], 0.0)
+    outputs = (hidden @ weights["w1"] + weights["b1"][:, None])[:, :, 0]
     sds = unit * np.exp(-0.5 * log_precision)[:, None]
-    density = stats.norm.pdf(unit * y, unit * outputs, sds).mean(0)
-    assert found.ll == pytest.approx(np.log(density).mean())
-    assert found.rmse == pytest.approx(unit * np.sqrt(((outputs.mean(0) - y) ** 2).mean()))
+    for found, kept in zip(protocol.judge(model, particles, 2, part), (2, 5), strict=True):
+        some = outputs[-kept:]
+        density = stats.norm.pdf(unit * judged.y, unit * some, sds[-kept:]).mean(0)
+        assert found.ll == pytest.approx(np.log(density).mean(), rel=1e-5)
+        error = np.sqrt(((some.mean(0) - judged.y) ** 2).mean())
+        assert found.rmse == pytest.approx(unit * error, rel=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +137,19 @@ def test_the_shape_of_a_run_follows_the_rows():
     assert shape(20_000) == (100, 1000, settings.large_steps)
 
 
+def test_recorded_runs_are_found():
+    """A change of a setting's name or type would forget hours of runs."""
+    settings = regression.Settings()
+    for method in settings.methods:
+        train, test = np.arange(455), np.arange(455, 506)
+        boston = Table("boston", np.zeros((506, 13)), np.zeros(506), ((train, test),) * 20)
+        assert (RECORDED / f"{Work(settings, method, boston, 0).name}-seed0.npz").exists()
+
+
 def test_every_method_has_as_many_tries():
     assert len({len(trials) for trials in protocol.TRIALS.values()}) == 1
-    assert set(protocol.TRIALS) == set(published.METHODS)
+    assert set(protocol.TRIALS) == set(published.METHODS) == set(protocol.METHODS)
+    assert set(protocol.METHODS.values()) <= set(METHODS)
 
 
 def test_the_published_numbers():

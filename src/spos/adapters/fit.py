@@ -1,76 +1,232 @@
-"""A model in, its posterior out."""
+"""A model or a log-density in, its posterior out."""
 
+import contextlib
 import dataclasses
+import inspect
 from typing import Any
 
 import jax
+import numpy as np
 
-from spos import adapters, checks
-from spos.adapters.model import Model, ModelError
+from spos import checks
+from spos.adapters.model import Model, ModelError, broken_inputs
+from spos.adapters.subject import Subject, read_subject
+from spos.auto import starts
 from spos.auto.approach import NowhereFiniteError
-from spos.auto.host import sample_automatically, warn
-from spos.auto.judge import own_check
-from spos.auto.result import AutomaticResult
+from spos.auto.controller import AutomaticRun
+from spos.auto.engine import Problem
+from spos.auto.judge import arviz_stats, own_check
+from spos.auto.result import Adapted, Fit
+from spos.auto.watch import Callback, warn
+from spos.interaction.kernels import Kernel, rbf
+from spos.io.checkpoint import Checkpoint, fingerprint
+from spos.names import parameters
+from spos.targets.target import check_target
+from spos.types import Particles, PathLike, PyTree
+
+RBF = rbf()
 
 
 def fit(
     model: Any,
     /,
     *args: Any,
-    particles: int = 100,
+    start: Particles | None = None,
+    data: PyTree = None,
+    num_particles: int | None = None,
     seed: int = 0,
+    beta: float = 1.0,
+    kernel: Kernel | None = RBF,
     progress: bool | None = None,
+    callback: Callback | None = None,
+    checkpoint: PathLike | None = None,
+    checkpoint_every: float = 30.0,
+    warm_start: Fit | None = None,
     **kwargs: Any,
-) -> AutomaticResult:
-    """Draws from the posterior of a NumPyro model with its arguments, or of a PyMC model.
+) -> Fit:
+    """Draw from the posterior of a model, or from any log-density, without settings.
 
-    Starts, coordinates, steps and the end of the run are found without help. `result.draws` has the
-    model's own parameters, `result.converged` and `result.report()` say whether to trust them.
+    Coordinates, steps and the end of the run are found without help, and the draws are judged:
+    `fit.converged` and `fit.report()` say whether to trust them.
+
+    Args:
+        model: a NumPyro function, a PyMC model, a `spos.Model`; or, with `start`, a
+            `spos.posterior`, another `spos.Target` or a function `log_prob(theta)` of one particle.
+        *args: those of a NumPyro function.
+        start: particles to begin with, a pytree whose leaves share a leading axis. A model begins
+            uniformly between -2 and 2 in every unconstrained direction unless it is given.
+        data: replaces the data of a `spos.posterior`; of equal shapes, nothing is compiled anew.
+        num_particles: 100 unless `start` or `warm_start` says otherwise.
+        seed: the same seed gives the same bits.
+        beta: the weight of the kernel field beside the score.
+        kernel: `spos.rbf()`, or None for a run without the kernel field.
+        progress: show a progress line; by default only on a terminal.
+        callback: called with a `spos.FitProgress` after every chunk of moves; a true
+            return value ends the run, whose verdict is then "interrupted".
+        checkpoint: a folder. The run is saved there and goes on from there, to the same bits, when
+            it is started again.
+        checkpoint_every: the number of seconds between two saves.
+        warm_start: an earlier fit of the same parameters, with whose points, coordinates and steps
+            the run begins.
+        **kwargs: those of a NumPyro function.
+
+    Returns:
+        The draws with their verdict: of a model in its own parameters, else like `start`.
+
+    Raises:
+        ModelError: the model cannot be sampled, or nowhere has a finite density.
+        TypeError, ValueError: an argument is not what it must be.
+
+    Example:
+        >>> start = jax.random.normal(jax.random.key(0), (50, 2))
+        >>> fit = spos.fit(lambda x: -0.5 * (x**2).sum(), start=start, seed=7)
+        >>> fit.draws.mean(0).round(), fit.converged
+        (array([0., 0.], dtype=float32), True)
     """
-    checks.whole("particles", particles)
     checks.whole("seed", seed, at_least=0, below=2**32)
-    read = _read(model, args, kwargs)
-    key = jax.random.key(seed)
+    if num_particles is not None:
+        checks.whole("num_particles", num_particles)
+    if callback is not None:
+        checks.function("callback", callback)
+    checks.positive("checkpoint_every", checkpoint_every)
+    if checkpoint is not None:
+        checks.folder("checkpoint", checkpoint)
+    weight = _kernel_weight(beta, kernel)
+    arviz_stats()
+    if warm_start is not None and not isinstance(warm_start, Fit):
+        raise TypeError(f"warm_start must be what spos.fit returned, got {warm_start!r}")
+    # with particles to begin with, those of a plain density, a function is one
+    started = start is not None or (warm_start is not None and warm_start.dims is None)
+    subject = read_subject(model, args, kwargs, started, data, RESERVED)
+    starts.must_be_exact(subject.target)
+    first = _first_particles(subject, start, num_particles, warm_start, seed)
+    _check_density(subject, first)
+    problem = Problem.of(subject.target, first, weight)
+    run = _begin(subject, problem, first, seed, warm_start, redrawn=start is None)
+    with contextlib.ExitStack() as stack:
+        saver = None
+        if checkpoint is not None:
+            identity = {
+                "fit": run.settings,
+                "start": fingerprint(first),
+                "numbers": fingerprint(subject.target),
+                "log-density at the start": f"{np.median(run.log_prob):.2e}",
+            }
+            saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
+        found = run.go(progress, callback, saver)
+    if subject.model is not None:
+        found = _in_own_words(subject.model, found, seed)
+    if not found.converged:
+        warn(found.verdict, stacklevel=2)
+    return found
 
-    def start(attempt: int) -> Any:
-        return read.start(jax.random.fold_in(key, attempt), particles)
 
-    try:
-        run = sample_automatically(
-            read.target, start(0), seed=seed, progress=progress, redraw=start
+RESERVED = tuple(
+    name
+    for name, parameter in inspect.signature(fit).parameters.items()
+    if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+)
+
+
+def _kernel_weight(beta: float, kernel: Kernel | None) -> float | None:
+    checks.positive("beta", beta)
+    if kernel is None:
+        return None
+    if kernel != RBF:
+        raise ValueError(
+            "kernel must be spos.rbf() or None (no kernel field): a fit whitens its particles and "
+            f"finds the bandwidth itself, got {kernel!r}"
         )
-    except NowhereFiniteError as error:
-        raise ModelError(f"{error}. In {read.name}, {read.blame(start(0))}") from error
+    return beta
+
+
+def _first_particles(
+    subject: Subject,
+    start: Particles | None,
+    num_particles: int | None,
+    warm_start: Fit | None,
+    seed: int,
+) -> Particles:
+    if warm_start is not None:
+        if start is not None:
+            raise ValueError("give start or warm_start, not both")
+        start = warm_start.particles
+    if start is None:
+        if subject.model is None:
+            raise ValueError(
+                f"start must be given for {subject.name}: particles to begin with, a pytree of "
+                "arrays with a leading axis"
+            )
+        return subject.model.start(jax.random.key(seed), num_particles or starts.USUAL)
+    first = checks.particles(start)
+    if subject.model is not None:
+        subject.model.flatten(first)  # which complains if it cannot
+    count = len(jax.tree.leaves(first)[0])
+    if num_particles not in (None, count):
+        raise ValueError(
+            f"num_particles must be left out or the {count} of the starts, got {num_particles}"
+        )
+    return first
+
+
+def _check_density(subject: Subject, first: Particles) -> None:
+    """Does the target take these particles? NumPyro looks at the numbers in its arguments too."""
+    try:
+        check_target(subject.target, first)
     except ValueError as error:
-        error.add_note(f"while fitting {read.name}")
+        if broken := broken_inputs(subject.inputs):
+            reason = str(error).partition("\n")[0]
+            raise ModelError(f"In {subject.name}, {'; '.join(broken)}: {reason}") from error
         raise
-    own = read.constrain(run.history)
-    verdict = run.verdict
-    if verdict.checks and not run.interrupted:
+
+
+def _begin(
+    subject: Subject,
+    problem: Problem,
+    first: Particles,
+    seed: int,
+    warm_start: Fit | None,
+    redrawn: bool,
+) -> AutomaticRun:
+    """The run at its start, or an error that says why it has none."""
+    names, theta = parameters(first)
+    warm: Adapted | None = None if warm_start is None else warm_start.adapted
+    model = subject.model
+
+    def redraw(attempt: int) -> np.ndarray:
+        assert model is not None
+        key = jax.random.fold_in(jax.random.key(seed), attempt)
+        return starts.two_halves(parameters(model.start(key, len(theta)))[1])
+
+    again = redraw if model is not None and redrawn and warm is None else None
+    try:
+        return AutomaticRun(problem, names, starts.two_halves(theta), seed, again, warm)
+    except NowhereFiniteError as error:
+        guilty = broken_inputs(subject.inputs)
+        if model is not None:
+            guilty.append(model.blame(first))
+        words = f"{error}. In {subject.name}, {'; '.join(guilty)}" if guilty else str(error)
+        raise (ModelError if model is not None else NowhereFiniteError)(words) from error
+    except ValueError as error:
+        error.add_note(f"while fitting {subject.name}")
+        raise
+
+
+def _in_own_words(model: Model, found: Fit, seed: int) -> Fit:
+    """The draws as the model knows them, and one more check of these."""
+    own = model.constrain(found.history)
+    verdict = found.verdict
+    if verdict.checks and not found.interrupted:
         verdict = dataclasses.replace(verdict, checks=(*verdict.checks, own_check(own)))
-        if run.converged and not verdict.converged:
-            warn(verdict, stacklevel=2)
+
+    def predict(history: Particles) -> dict[str, Any]:
+        return model.predict(jax.random.fold_in(jax.random.key(seed), 2**31), history)
+
     return dataclasses.replace(
-        run,
+        found,
         verdict=verdict,
         draws={name: values.reshape(-1, *values.shape[2:]) for name, values in own.items()},
-        coords=read.coords,
-        dims=read.dims,
-        predict=lambda history: read.predict(jax.random.fold_in(key, 2**31), history),
+        coords=model.coords,
+        dims=model.dims,
+        predict=predict,
     )
-
-
-def _read(model: Any, args: tuple, kwargs: dict[str, Any]) -> Model:
-    if isinstance(model, Model):
-        own = "spos.Model"
-    elif type(model).__module__.partition(".")[0] == "pymc":
-        own = "PyMC model"
-    elif callable(model):
-        return adapters.from_numpyro(model, *args, **kwargs)
-    else:
-        raise TypeError(
-            f"model must be a NumPyro function, a pymc.Model or a spos.Model, got {model!r}"
-        )
-    if args or kwargs:
-        raise TypeError(f"a {own} takes no arguments here, got {len(args) + len(kwargs)}")
-    return model if isinstance(model, Model) else adapters.from_pymc(model)

@@ -21,6 +21,7 @@ from spos.adapters.model import (
     ModelError,
     axis_names,
     discrete,
+    in_blocks,
     not_evaluated,
     nothing_to_sample,
 )
@@ -77,8 +78,9 @@ def read(model: Any) -> Model:
     def constrain(particles: Particles) -> tuple[jax.Array, ...]:
         return jax.vmap(values)(*(particles[parameter] for parameter in shapes))
 
-    def constrain_batch(particles: Particles) -> dict[str, jax.Array]:
-        return dict(zip((value.name for value in outputs), constrain(particles), strict=True))
+    def constrain_batch(particles: Particles) -> dict[str, np.ndarray]:
+        names = [value.name for value in outputs]
+        return in_blocks(lambda _, some: dict(zip(names, constrain(some), strict=True)), particles)
 
     def predict_batch(key: jax.Array, particles: Particles) -> dict[str, np.ndarray]:
         with _quiet():
@@ -112,6 +114,7 @@ def read(model: Any) -> Model:
         constrain_batch=constrain_batch,
         predict_batch=predict_batch,
         sites_batch=sites_batch,
+        inputs={variable.name: variable.get_value() for variable in model.data_vars},
     )
 
 

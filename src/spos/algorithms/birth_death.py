@@ -69,7 +69,7 @@ class BirthDeath(Sampler):
 
     def step(self, key: jax.Array, state: State, batch: PyTree = None) -> tuple[State, Info]:
         state, info = self.sampler.step(key, state, batch)
-        time = self.rate * self.every * info.step_size
+        time = jnp.asarray(self.rate * self.every * info.step_size)
         state = jax.lax.cond(
             state.step % self.every == 0,
             lambda state: self.exchange(jax.random.fold_in(key, 3), state, batch, time),

@@ -35,15 +35,15 @@ RECORDS = 25  # of a chunk
 LONGEST_STEP = 1.9  # a leapfrog on a standard normal is unstable from 2 on
 
 
-class Cloud(NamedTuple):
+class Whitened(NamedTuple):
     """Particles in whitened coordinates, the log-density there, and its gradient."""
 
-    z: jax.Array
-    log_prob: jax.Array
-    score: jax.Array
+    z: Any
+    log_prob: Any
+    score: Any
 
 
-class Frame(NamedTuple):
+class Coordinates(NamedTuple):
     """θ = centre + factor z."""
 
     centre: jax.Array
@@ -64,10 +64,10 @@ class Tuning(NamedTuple):
 class Records(NamedTuple):
     """What a chunk leaves behind, with a leading axis of records."""
 
-    z: jax.Array
-    log_prob: jax.Array
-    score: jax.Array
-    acceptance: jax.Array
+    z: Any
+    log_prob: Any
+    score: Any
+    acceptance: Any
 
 
 @value
@@ -93,6 +93,7 @@ class Problem(Value):
 
     @property
     def dtype(self) -> Any:
+        """The type of a particle's numbers when they stand in one row."""
         return jnp.result_type(*self.dtypes)
 
     def unflatten(self, rows: Any) -> Particles:
@@ -105,7 +106,7 @@ class Problem(Value):
         ]
         return jax.tree.unflatten(self.structure, parts)
 
-    def evaluate(self, frame: Frame, z: jax.Array) -> Cloud:
+    def evaluate(self, frame: Coordinates, z: jax.Array) -> Whitened:
         """Where anything is not a number, the density is nothing."""
         target = self.target
         batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32))
@@ -116,7 +117,7 @@ class Problem(Value):
         values, scores = jax.vmap(jax.value_and_grad(log_prob))(frame.centre + z @ frame.factor.T)
         g = scores @ frame.factor
         good = jnp.isfinite(values) & jnp.isfinite(g).all(1) & jnp.isfinite(z).all(1)
-        return Cloud(z, jnp.where(good, values, -jnp.inf), jnp.where(good[:, None], g, 0.0))
+        return Whitened(z, jnp.where(good, values, -jnp.inf), jnp.where(good[:, None], g, 0.0))
 
 
 def stein_field(z: jax.Array, others: jax.Array, scores: jax.Array) -> jax.Array:
@@ -129,21 +130,22 @@ def stein_field(z: jax.Array, others: jax.Array, scores: jax.Array) -> jax.Array
     return k @ (scores - slope * others) + slope * k.sum(1, keepdims=True) * z
 
 
-class Luck(NamedTuple):
-    """All the randomness of a move. It comes from one matrix of normals: every further call of a
+class RandomNumbers(NamedTuple):
+    """All random numbers of a move. They come from one matrix of normals: every further call of a
     generator would take half a second to compile."""
 
-    kick: jax.Array  # standard normal
-    shake: jax.Array  # the rest is uniform on (0, 1)
+    momentum: jax.Array  # standard normal
+    jitter: jax.Array  # the rest is uniform on (0, 1)
     accept: jax.Array  # for the leapfrog and for the jump
     pair: jax.Array  # the two particles whose difference is a jump
 
 
-def draw_luck(key: jax.Array, like: jax.Array) -> Luck:
+def draw_random(key: jax.Array, like: jax.Array) -> RandomNumbers:
+    """The random numbers of a move of particles like these."""
     count, size = like.shape
     normals = normal_matrix(key, (count, size + 5), like.dtype)
     uniforms = jax.scipy.special.ndtr(normals[:, size:])
-    return Luck(normals[:, :size], uniforms[:, 0], uniforms[:, 1:3], uniforms[:, 3:])
+    return RandomNumbers(normals[:, :size], uniforms[:, 0], uniforms[:, 1:3], uniforms[:, 3:])
 
 
 def choose(uniforms: jax.Array, count: int) -> jax.Array:
@@ -151,7 +153,16 @@ def choose(uniforms: jax.Array, count: int) -> jax.Array:
     return jnp.minimum(jnp.floor(uniforms * count).astype(jnp.int32), count - 1)
 
 
-def move_half(problem, frame, luck: Luck, own: Cloud, other: Cloud, step, leaps, jumping):
+def move_half(
+    problem: Problem,
+    frame: Coordinates,
+    random: RandomNumbers,
+    own: Whitened,
+    other: Whitened,
+    step: jax.Array,
+    leaps: Any,
+    jumping: Any,
+) -> tuple[Whitened, jax.Array]:
     """The move of the module's docstring; also the acceptance probability of every particle."""
     size, rivals = own.z.shape[1], len(other.z)
     e = step[:, None]
@@ -164,25 +175,26 @@ def move_half(problem, frame, luck: Luck, own: Cloud, other: Cloud, step, leaps,
         limit = jnp.minimum(1.0, math.sqrt(size) / jnp.maximum(push, 1e-30))
         return jnp.where(jumping, 0.0, f * limit)
 
-    def leap(carry):
+    def leap(carry: Any) -> Any:
         n, cloud, p, f = carry
         p = p + 0.5 * e * f
         cloud = problem.evaluate(frame, cloud.z + e * p)
         f = force(cloud.z, cloud.score)
         return n + 1, cloud, p + 0.5 * e * f, f
 
-    first, gap = choose(luck.pair[:, 0], rivals), 1 + choose(luck.pair[:, 1], rivals - 1)
+    first, gap = choose(random.pair[:, 0], rivals), 1 + choose(random.pair[:, 1], rivals - 1)
     difference = other.z[first] - other.z[(first + gap) % rivals]
-    p0 = jnp.where(jumping, difference / e, luck.kick)
+    p0 = jnp.where(jumping, difference / e, random.momentum)
     begin = (0, own, p0, force(own.z, own.score))
     last = jnp.where(jumping, 1, leaps)
     _, new, p, _ = jax.lax.while_loop(lambda carry: carry[0] < last, leap, begin)
-    # a jump keeps its momentum, which may be so large that its square has lost all nats
+    # a jump keeps its momentum, which may be so large that p² exceeds float32 precision, so that
+    # energies would not cancel
     kinetic = jnp.where(jumping, 0.0, 0.5 * jnp.sum(p * p - p0 * p0, 1))
     energy = new.log_prob - own.log_prob - kinetic
     likely = jnp.where(jnp.isnan(energy), 0.0, jnp.exp(jnp.minimum(energy, 0.0)))
-    taken = jnp.where(jumping, luck.accept[:, 1], luck.accept[:, 0]) < likely
-    kept = Cloud(
+    taken = jnp.where(jumping, random.accept[:, 1], random.accept[:, 0]) < likely
+    kept = Whitened(
         jnp.where(taken[:, None], new.z, own.z),
         jnp.where(taken, new.log_prob, own.log_prob),
         jnp.where(taken[:, None], new.score, own.score),
@@ -190,25 +202,29 @@ def move_half(problem, frame, luck: Luck, own: Cloud, other: Cloud, step, leaps,
     return kept, likely
 
 
-def move(problem, frame, key, cloud: Cloud, tuning: Tuning):
+def move(
+    problem: Problem, frame: Coordinates, key: jax.Array, cloud: Whitened, tuning: Tuning
+) -> tuple[Whitened, Tuning, jax.Array]:
     """Both halves once, and once more with jumps if they are on; then the steps adapt."""
     half = len(cloud.z) // 2
-    luck = draw_luck(key, cloud.z)
+    random = draw_random(key, cloud.z)
     # a step that varies keeps a leapfrog from going round in circles
-    shake = jnp.where(tuning.rate > 0, 1.0, 0.5 + 0.5 * luck.shake)
-    step = jnp.exp(tuning.log_step) * shake
+    jitter = jnp.where(tuning.rate > 0, 1.0, 0.5 + 0.5 * random.jitter)
+    step = jnp.exp(tuning.log_step) * jitter
 
-    def turn(n, carry):  # the half in front moves and goes to the back, with all that is its own
+    def turn(
+        n: Any, carry: Any
+    ) -> Any:  # the half in front moves and goes to the back, with all that is its own
         front = jax.tree.map(lambda x: x[:half], carry)
         back = jax.tree.map(lambda x: x[half:], carry)
-        own, luck, step, acceptance = front
-        own, likely = move_half(problem, frame, luck, own, back[0], step, tuning.leaps, n >= 2)
-        front = own, luck, step, jnp.where(n >= 2, acceptance, likely)
+        own, random, step, acceptance = front
+        own, likely = move_half(problem, frame, random, own, back[0], step, tuning.leaps, n >= 2)
+        front = own, random, step, jnp.where(n >= 2, acceptance, likely)
         return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), back, front)
 
     turns = jnp.where(tuning.jumps, 4, 2)
     cloud, _, _, acceptance = jax.lax.fori_loop(
-        0, turns, turn, (cloud, luck, step, jnp.zeros_like(step))
+        0, turns, turn, (cloud, random, step, jnp.zeros_like(step))
     )
     miss = jnp.where(tuning.pooled, acceptance.mean(), acceptance) - problem.accept
     log_step = jnp.minimum(tuning.log_step + tuning.rate * miss, math.log(LONGEST_STEP))
@@ -216,20 +232,21 @@ def move(problem, frame, key, cloud: Cloud, tuning: Tuning):
 
 
 @compiled()
-def evaluate(problem: Problem, frame: Frame, z: jax.Array) -> Cloud:
+def evaluate(problem: Problem, frame: Coordinates, z: jax.Array) -> Whitened:
+    """The log-density and its gradient at whitened particles, compiled."""
     return problem.evaluate(frame, z)
 
 
 @compiled()
 def chunk(
-    problem: Problem, frame: Frame, key: jax.Array, cloud: Cloud, tuning: Tuning
-) -> tuple[Cloud, jax.Array, Records]:
+    problem: Problem, frame: Coordinates, key: jax.Array, cloud: Whitened, tuning: Tuning
+) -> tuple[Whitened, jax.Array, Records]:
     """RECORDS times `thin` moves: the last cloud, the steps, and a record of every `thin`-th."""
 
-    def record(carry, n):
+    def record(carry: Any, n: jax.Array) -> Any:
         cloud, log_step = carry
 
-        def once(m, inner):
+        def once(m: Any, inner: Any) -> Any:
             cloud, log_step, total = inner
             own = jax.random.fold_in(key, n * tuning.thin + m)
             now = tuning._replace(log_step=log_step)

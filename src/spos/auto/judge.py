@@ -166,7 +166,7 @@ def arviz_checks(seen: Round, names: list[str]) -> list[Check]:
 
 def arviz_stats() -> Any:
     try:
-        from arviz_stats.base import array_stats
+        from arviz_stats.base import array_stats  # type: ignore[attr-defined]
     except ImportError as error:
         raise ImportError(
             "an automatic run is judged by arviz-stats: pip install 'spos[arviz]'"

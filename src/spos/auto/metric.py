@@ -18,18 +18,18 @@ covariances shrink towards their diagonals, by the weight d / (d + number of poi
 
 import numpy as np
 
-ENOUGH = 4  # points a dimension
+POINTS_PER_DIMENSION = 4  # below, covariances shrink to their diagonals
 FLATTEST = 1e-12  # slope in units of the spread, squared: a flat direction has no scale of its own
 FLOOR = 1e-13  # of eigenvalues, relative to the largest
 
 
-def start_frame(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def start_coordinates(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """c and W from starts that differ in every coordinate."""
     centre = theta.mean(0)
     away = theta - centre
     scale = away.std(0)
     count, size = theta.shape
-    if count < ENOUGH * (size + 1):
+    if count < POINTS_PER_DIMENSION * (size + 1):
         return centre, np.diag(scale)
     # by QR and not from the covariance, which would square the condition number
     _, upper = np.linalg.qr(away / scale / np.sqrt(count))
@@ -51,7 +51,7 @@ def learn(y: np.ndarray, scores: np.ndarray, independent: float) -> tuple[np.nda
     scale = (spread / slope) ** 0.25
     a, b = _covariance(y / scale), _covariance(scores * scale)
     units = np.sqrt(np.trace(a) / np.trace(b))
-    weight = size / (size + independent) if independent < ENOUGH * size else FLOOR
+    weight = size / (size + independent) if independent < POINTS_PER_DIMENSION * size else FLOOR
     a, b = (_shrunk(c * size / np.trace(c), weight) for c in (a, b))
     root, inverse = _roots(b)
     middle, _ = _roots(root @ a @ root)

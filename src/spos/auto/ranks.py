@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto.engine import Cloud, Frame, Problem, Tuning, chunk
+from spos.auto.engine import Coordinates, Problem, Tuning, Whitened, chunk
 from spos.io import figures
 from spos.names import parameters
 from spos.programs import compiled
@@ -50,12 +50,15 @@ def ranks(
 
 @compiled()
 def _ends(problem: Problem, keys: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
-    def one(key: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
-        posed = dataclasses.replace(problem, target=problem.target.with_data(data))
-        frame = Frame(theta.mean(0), jnp.diag(theta.std(0)))
-        cloud: Cloud = posed.evaluate(frame, (theta - frame.centre) / theta.std(0))
+    target = problem.target
+    assert isinstance(target, Posterior)
 
-        def again(n: jax.Array, carry: tuple[Cloud, jax.Array]) -> tuple[Cloud, jax.Array]:
+    def one(key: jax.Array, data: PyTree, theta: jax.Array) -> jax.Array:
+        posed = dataclasses.replace(problem, target=target.with_data(data))
+        frame = Coordinates(theta.mean(0), jnp.diag(theta.std(0)))
+        cloud: Whitened = posed.evaluate(frame, (theta - frame.centre) / theta.std(0))
+
+        def again(n: jax.Array, carry: tuple[Whitened, jax.Array]) -> tuple[Whitened, jax.Array]:
             cloud, log_step = carry
             rate = jnp.where(n == 0, 0.3, 0.0).astype(theta.dtype)
             plan = Tuning(log_step, rate, leaps=TRAJECTORY)

@@ -19,8 +19,8 @@ anything at all with a probability of at most `level`.
 **The variance** of replica r of R is that of all its points, and R/(R-1) times the square by which
 its mean is off the mean of all replicas: on average the right one, however short the runs.
 
-**Starts** come from a function `start(key, count) -> particles`. Given particles instead, they are
-drawn from those with replacement and moved by normals of Silverman's width.
+**Starts** come from a function `start(key, num_particles) -> particles`. Given particles instead,
+they are drawn from those with replacement, with a jitter of normals of Silverman's width.
 """
 
 from collections.abc import Callable, Mapping
@@ -60,8 +60,16 @@ class Estimates:
 class BiasReport:
     """What the step and the number of particles do to each moment.
 
-    The four mappings have the keys "mean" and "variance": `moments` as found, the two biases as
-    estimated, and `extrapolated`, the moments without them.
+    The four mappings have the keys "mean" and "variance".
+
+    Attributes:
+        names: of the parameters.
+        moments: as found.
+        step_bias: of the step, as estimated.
+        particle_bias: of the number of particles, as estimated.
+        extrapolated: the moments without the two.
+        title: what was run.
+        level: how often a sampler without bias has anything flagged.
     """
 
     names: list[str]
@@ -114,21 +122,39 @@ def bias(
     *,
     num_particles: int | None = None,
     burn_in: float = 0.5,
-    replicas: int = 16,
+    num_replicas: int = 16,
     seed: int = 0,
     level: float = 0.01,
 ) -> BiasReport:
     """Run again with half the step and with twice the particles, and extrapolate.
 
-    `make_sampler` makes a sampler of a step size: `lambda h: spos.spos(target, h)`. `start` is a
-    cloud, or a function `(key, count) -> particles` together with `num_particles`. The share
-    `burn_in` of the `num_steps` steps is left out of the averages.
+    Args:
+        make_sampler: makes a sampler of a step size: `lambda h: spos.spos(target, h)`.
+        step_size: h, above 0.
+        start: particles, or a function `(key, num_particles) -> particles`.
+        num_steps: of the run with step h.
+        num_particles: M; only where `start` is a function.
+        burn_in: the share of the steps that is left out of the averages, in [0, 1).
+        num_replicas: independent runs of each kind, at least 3.
+        seed: of all runs.
+        level: how often a sampler without bias may have anything flagged.
+
+    Returns:
+        Both biases of every mean and variance, with error bars; printed, it is a table.
+
+    Example:
+        >>> report = spos.diagnostics.bias(
+        ...     lambda h: spos.sgld(lambda x: -0.5 * jnp.sum(x**2), h),
+        ...     step_size=0.1, start=jnp.ones((4, 1)), num_steps=10, num_replicas=3,
+        ... )
+        >>> report.names
+        ['theta[0]']
     """
     checks.function("make_sampler", make_sampler)
     checks.positive("step_size", step_size)
     checks.whole("num_steps", num_steps, at_least=2)
     checks.fraction("burn_in", burn_in)
-    checks.whole("replicas", replicas, at_least=3)
+    checks.whole("num_replicas", num_replicas, at_least=3)
     checks.positive("level", level)
     if not callable(start):
         cloud = checks.particles(start)
@@ -149,7 +175,7 @@ def bias(
             make_sampler(h),
             start,
             size,
-            jax.random.split(jax.random.fold_in(root, kind), replicas),
+            jax.random.split(jax.random.fold_in(root, kind), num_replicas),
             times * num_steps,
             burn_in,
         )
@@ -169,7 +195,7 @@ def bias(
         step_bias=estimates(lambda m: 2 * (here[m] - half[m]), rate),
         particle_bias=estimates(lambda m: 2 * (here[m] - twice[m]), rate),
         extrapolated=estimates(lambda m: 2 * half[m] + 2 * twice[m] - 3 * here[m]),
-        title=f"Bias of step {step_size:g} and of {count} particles: {replicas} replicas of "
+        title=f"Bias of step {step_size:g} and of {count} particles: {num_replicas} replicas of "
         f"{num_steps} steps, {burn_in:.0%} of them left out",
         level=level,
     )
@@ -193,9 +219,9 @@ def resampled(cloud: Particles) -> Callable[[jax.Array, int], Particles]:
     points = len(leaves[0])
     width = points ** (-1.0 / (4 + sum(leaf[0].size for leaf in leaves)))
 
-    def start(key: jax.Array, count: int) -> Particles:
+    def start(key: jax.Array, num_particles: int) -> Particles:
         chosen, *moves = jax.random.split(key, 1 + len(leaves))
-        rows = jax.random.randint(chosen, (count,), 0, points)
+        rows = jax.random.randint(chosen, (num_particles,), 0, points)
         return jax.tree.unflatten(
             structure,
             [

@@ -52,9 +52,21 @@ FLIPS_AT_ONCE = 2**22  # entries
 
 @dataclass(frozen=True)
 class Collapse:
-    """`kept` is the share of the chains' final variance that the particles had, on average over
-    parameters and for each one in `kept_each`; `p_value` and `p_each` say whether chance explains
-    it. `acceptance` and `step_size` are those of the chains."""
+    """Has the cloud lost variance?
+
+    Attributes:
+        collapsed: the verdict.
+        kept: the share of the chains' final variance that the particles had, on average over
+            parameters.
+        p_value: how often chance explains as much.
+        names: of the parameters.
+        kept_each: the share of each parameter.
+        p_each: its p-value, which holds for all of them at once.
+        level: the rate of false alarms.
+        num_steps: of the chains.
+        step_size: of the chains.
+        acceptance: of the chains.
+    """
 
     collapsed: bool
     kept: float
@@ -91,7 +103,11 @@ class Collapse:
         )
 
     def table(self) -> Summary:
-        """The share of variance kept and its p-value, for every parameter."""
+        """The share of variance kept and its p-value, for every parameter.
+
+        Returns:
+            The table.
+        """
         columns = {"kept": self.kept_each, "p-value": self.p_each}
         return Summary(self.names, columns, str(self))
 
@@ -106,8 +122,23 @@ def collapse(
 ) -> Collapse:
     """Compare the variance of particles with that of Langevin chains started from them.
 
-    `target` is a log-density or a target such as `spos.posterior`, `level` the rate of false alarms
-    on independent draws from it. Costs `num_steps` + 41 scores of all particles on all the data.
+    Costs `num_steps` + 41 scores of all particles on all the data.
+
+    Args:
+        target: a log-density of one particle, or a target such as `spos.posterior` gives.
+        particles: a pytree whose leaves share a leading axis of length M.
+        num_steps: of the chains.
+        level: the rate of false alarms on independent draws from the target.
+        seed: of the chains.
+
+    Returns:
+        The verdict, with the share of variance kept; printed, it is a sentence.
+
+    Example:
+        >>> narrow = 0.01 * jax.random.normal(jax.random.key(0), (20, 1))
+        >>> found = spos.diagnostics.collapse(lambda x: -0.5 * jnp.sum(x**2), narrow)
+        >>> found.collapsed
+        True
     """
     checks.whole("num_steps", num_steps)
     checks.whole("seed", seed, at_least=0, below=2**32)

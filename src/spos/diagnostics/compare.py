@@ -58,7 +58,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`rows` by the names of the samplers; printed, it is a Markdown table."""
+    """Several samplers on one target; printed, it is a Markdown table.
+
+    Attributes:
+        rows: by the names of the samplers.
+        num_steps: of each run.
+        title: what was run.
+    """
 
     rows: Mapping[str, Row]
     num_steps: int
@@ -70,7 +76,11 @@ class Comparison:
     __repr__ = __str__
 
     def table(self) -> str:
-        """Mean and standard error over seeds of every measure at the end of the run."""
+        """Mean and standard error over seeds of every measure at the end of the run.
+
+        Returns:
+            A Markdown table.
+        """
         measures = list(next(iter(self.rows.values())).final())
         headings = ["sampler", "gradients", *measures, "ms a step", "seconds"]
         lines = [headings, ["---", *["---:"] * (len(headings) - 1)]]
@@ -90,7 +100,14 @@ class Comparison:
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
     def plot(self, measure: str = "covariance") -> Any:
-        """A panel for each sampler: its error against gradients, before those of all the others."""
+        """A panel for each sampler: its error against gradients, before those of all the others.
+
+        Args:
+            measure: "mean" or "covariance".
+
+        Returns:
+            The figure of matplotlib.
+        """
         rows = {name: row for name, row in self.rows.items() if len(row.evaluations)}
         checks.one_of("measure", measure, next(iter(rows.values())).cloud)
         columns = min(3, len(rows))
@@ -140,10 +157,28 @@ def compare(
         target: what the samplers sample; the KSD takes its scores, on all data.
         samplers: by name.
         particles: where all begin, or a function `key -> particles` for a start of each seed's own.
+        num_steps: of each run.
         truth: the mean and the covariance matrix, over all parameters in their order.
         reference: draws from the target, as particles; without `truth`, it is their moments.
         ksd_kernel: such as `spos.imq(1.0)`; a fixed bandwidth makes numbers comparable.
+        num_seeds: runs of each sampler, at least 2.
+        seed: of all runs.
         progress: show a progress line; by default only on a terminal.
+
+    Returns:
+        The errors of each sampler by gradients.
+
+    Raises:
+        ValueError: if neither `truth` nor `reference` is given.
+
+    Example:
+        >>> def log_prob(x):
+        ...     return -0.5 * jnp.sum(x**2)
+        >>> samplers = {"sgld": spos.sgld(log_prob, 0.1), "svgd": spos.svgd(log_prob, 0.1)}
+        >>> start, truth = jnp.linspace(-1.0, 1.0, 8)[:, None], (np.zeros(1), np.eye(1))
+        >>> found = spos.compare(log_prob, samplers, start, 5, truth=truth, num_seeds=2)
+        >>> list(found.rows)
+        ['sgld', 'svgd']
     """
     target = as_target(target)
     if not isinstance(samplers, Mapping) or not samplers:

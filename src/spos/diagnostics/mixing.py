@@ -43,7 +43,17 @@ AT_REST = (
 
 @dataclass(frozen=True)
 class Mixing:
-    """One value per parameter; `flagged` are the names whose R-hat is above 1.01 or unknown."""
+    """Effective sample sizes and R-hat, one value per parameter.
+
+    Attributes:
+        names: of the parameters.
+        ess_bulk: effective sample size in the bulk.
+        ess_tail: effective sample size in the tails.
+        r_hat: rank-normalised R-hat.
+        mcse_mean: Monte Carlo standard error of the mean.
+        notes: what the numbers mean for these particles.
+        title: what was looked at.
+    """
 
     names: list[str]
     ess_bulk: np.ndarray
@@ -55,6 +65,7 @@ class Mixing:
 
     @property
     def flagged(self) -> list[str]:
+        """The names of parameters whose R-hat is above 1.01 or unknown."""
         return [
             name
             for name, value in zip(self.names, self.r_hat, strict=True)
@@ -73,7 +84,18 @@ class Mixing:
 
 
 def mixing(result: Result, *, burn_in: float = 0.5) -> Mixing:
-    """ESS, R-hat and the error of the mean over `result.history`, without its first `burn_in`."""
+    """ESS, R-hat and the error of the mean over the history of a run.
+
+    Args:
+        result: of `spos.sample` with `history_every`.
+        burn_in: the share of the history that is left out at its beginning, in [0, 1).
+
+    Returns:
+        One value per parameter of each, and what they mean; printed, it is a table.
+
+    Raises:
+        ValueError: if there is no history, or too little of it.
+    """
     if not isinstance(result, Result):
         raise TypeError(f"result must come from spos.sample, got {result!r}")
     if result.history is None:
@@ -118,7 +140,7 @@ def _records(history: Any, count: int) -> list[Any]:
 
 def _arviz_stats() -> Any:
     try:
-        from arviz_stats.base import array_stats
+        from arviz_stats.base import array_stats  # type: ignore[attr-defined]
     except ImportError as error:
         raise ImportError("mixing needs arviz-stats: pip install 'spos[arviz]'") from error
     return array_stats

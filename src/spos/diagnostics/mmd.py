@@ -34,7 +34,14 @@ from spos.types import Particles
 
 @dataclass(frozen=True)
 class MMDTest:
-    """`p_value`: how often chance gives at least this MMD² if both samples are from one law."""
+    """A permutation test for two samples.
+
+    Attributes:
+        statistic: MMD².
+        p_value: how often chance gives at least this MMD² if both samples are from one law.
+        num_permutations: deals of the labels.
+        bandwidth: η² of the kernel.
+    """
 
     statistic: float
     p_value: float
@@ -55,17 +62,37 @@ def mmd(
     *,
     statistic: Literal["v", "u"] = "v",
 ) -> jax.Array:
-    """The squared maximum mean discrepancy of two samples, arrays or pytrees."""
+    """The squared maximum mean discrepancy of two samples.
+
+    Args:
+        a: an array of shape (M, d), or a pytree of arrays that share their first axis.
+        b: another sample of points in the same space.
+        kernel: `spos.rbf(...)`, `spos.imq(...)` or another `spos.Kernel`.
+        statistic: "v" counts each point with itself too, "u" does not.
+
+    Returns:
+        MMD².
+
+    Example:
+        >>> a = jnp.array([[0.0], [1.0]])
+        >>> float(spos.diagnostics.mmd(a, a))
+        0.0
+    """
     checks.one_of("statistic", statistic, STATISTICS)
     m, n, pairs = _prepare(a, b, kernel, at_least=2 if statistic == "u" else 1)
     is_a = (jnp.arange(m + n) < m).astype(pairs.eta2.dtype)
     labels = jnp.stack([is_a, 1 - is_a], axis=1)
     (aa, ab), (_, bb) = labels.T @ _products(kernel, pairs, labels)
-    m, n = float(m), float(n)  # the square of a whole number could be too large for JAX
+    # as floats: the square of a whole number could be too large for JAX
+    few, many = float(m), float(n)
     if statistic == "v":
-        return aa / m**2 - 2.0 * ab / (m * n) + bb / n**2
+        return aa / few**2 - 2.0 * ab / (few * many) + bb / many**2
     # k(x, x) = 1
-    return (aa - m) / (m * (m - 1.0)) - 2.0 * ab / (m * n) + (bb - n) / (n * (n - 1.0))
+    return (
+        (aa - few) / (few * (few - 1.0))
+        - 2.0 * ab / (few * many)
+        + (bb - many) / (many * (many - 1.0))
+    )
 
 
 def mmd_test(
@@ -76,7 +103,23 @@ def mmd_test(
     num_permutations: int = 999,
     seed: int = 0,
 ) -> MMDTest:
-    """Could two samples be from one law? Arguments as in `mmd`."""
+    """Could two samples be from one law?
+
+    Args:
+        a: an array of shape (M, d), or a pytree of arrays that share their first axis.
+        b: another sample of points in the same space.
+        kernel: `spos.rbf(...)`, `spos.imq(...)` or another `spos.Kernel`.
+        num_permutations: deals of the labels.
+        seed: of the deals.
+
+    Returns:
+        The test.
+
+    Example:
+        >>> a, b = jnp.zeros((20, 1)) + jnp.arange(20.0)[:, None], 100.0 + jnp.arange(20.0)[:, None]
+        >>> spos.diagnostics.mmd_test(a, b, num_permutations=99).p_value
+        0.01
+    """
     checks.whole("num_permutations", num_permutations)
     m, n, pairs = _prepare(a, b, kernel)
     found = jnp.where(jnp.arange(m + n) < m, 1.0 / m, -1.0 / n).astype(pairs.eta2.dtype)
@@ -93,7 +136,9 @@ def mmd_test(
     )
 
 
-def _prepare(a, b, kernel, at_least=1):
+def _prepare(
+    a: Particles, b: Particles, kernel: Kernel, at_least: int = 1
+) -> tuple[int, int, pairwise.Cloud]:
     first, second = cloud.two_clouds(a, b, at_least)
     return len(first), len(second), cloud.pairs(kernel, jnp.concatenate([first, second]))
 

@@ -60,6 +60,6 @@ class Reshaped(Target):
 def other_form(particles: Particles) -> Particles:
     """The flat matrix of a pytree; of a matrix, a pytree."""
     rows = flatten(particles)
-    if jax.tree.structure(particles) != jax.tree.structure(rows) or rows.shape[1] == 1:
+    if jax.tree.structure(particles) != jax.tree.structure(rows) or rows.shape[1] == 1:  # type: ignore[operator]
         return rows if not isinstance(particles, jax.Array) else {"a": particles}
     return {"a": rows[:, :1], "b": {"c": rows[:, 1:, None]}}

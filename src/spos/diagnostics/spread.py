@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.cloud import expected_particle_distance
+from spos.cloud import Matrices, expected_particle_distance
 from spos.diagnostics import cloud
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, rbf
@@ -26,7 +26,16 @@ QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 
 @dataclass(frozen=True)
 class Spread:
-    """`nearest` maps a quantile to a distance; `bandwidth` is the kernel's η²."""
+    """How far apart particles are, and how much they feel of each other.
+
+    Attributes:
+        num_particles: M.
+        dimension: d, the number of parameters.
+        epd: the expected particle distance.
+        nearest: maps a quantile over particles to a distance to the nearest neighbour.
+        bandwidth: η² of the kernel.
+        kernel_weight: of the others, on average over particles.
+    """
 
     num_particles: int
     dimension: int
@@ -55,7 +64,19 @@ class Spread:
 
 
 def spread(particles: Particles, kernel: Kernel = rbf()) -> Spread:  # noqa: B008 (immutable)
-    """Distances in a cloud of two or more particles, and the kernel weight between them."""
+    """Distances in a cloud of two or more particles, and the kernel weight between them.
+
+    Args:
+        particles: a pytree whose leaves share a leading axis of length M.
+        kernel: `spos.rbf(...)`, `spos.imq(...)` or another `spos.Kernel`.
+
+    Returns:
+        The distances; printed, it is a few lines.
+
+    Example:
+        >>> spos.diagnostics.spread(jnp.array([[0.0], [2.0]])).distance
+        1.4142135...
+    """
     rows = cloud.points("particles", particles, at_least=2)
     pairs = cloud.pairs(kernel, rows)
     nearest, weight = _neighbours(kernel, pairs)
@@ -71,11 +92,11 @@ def spread(particles: Particles, kernel: Kernel = rbf()) -> Spread:  # noqa: B00
 
 
 @compiled()
-def _neighbours(kernel: Kernel, pairs: pairwise.Cloud) -> pairwise.Matrices:
+def _neighbours(kernel: Kernel, pairs: pairwise.Cloud) -> Matrices:
     """Each particle's distance to the nearest other, and its kernel weight on all others."""
     numbers = jnp.arange(len(pairs.theta[0]))
 
-    def rows(here: pairwise.Matrices, sq: jax.Array, own: jax.Array) -> pairwise.Matrices:
+    def rows(here: Matrices, sq: jax.Array, own: jax.Array) -> Matrices:
         sq = jnp.where(own == numbers, jnp.inf, sq)
         others = jnp.sum(kernel(sq, pairs.eta2)[0], axis=1)  # at an infinite distance it is 0
         return [jnp.sqrt(jnp.min(sq, axis=1)), others / (1.0 + others)]

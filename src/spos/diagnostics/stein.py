@@ -31,10 +31,12 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.cloud import Matrices
 from spos.diagnostics import cloud
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, imq
 from spos.programs import compiled
+from spos.targets.target import TargetLike
 from spos.types import Particles
 
 STATISTICS = ("v", "u")
@@ -42,7 +44,14 @@ STATISTICS = ("v", "u")
 
 @dataclass(frozen=True)
 class KSDTest:
-    """`p_value`: how often chance gives at least this KSD² if the particles follow the target."""
+    """A bootstrap test of particles against a target.
+
+    Attributes:
+        statistic: KSD².
+        p_value: how often chance gives at least this KSD² if the particles follow the target.
+        num_bootstrap: draws of signs.
+        bandwidth: η² of the kernel.
+    """
 
     statistic: float
     p_value: float
@@ -65,8 +74,22 @@ def ksd(
 ) -> jax.Array:
     """The squared kernelised Stein discrepancy of particles from a target.
 
-    `target` is a log-density, a target such as `spos.posterior` (all its data are used), or the
-    scores at the particles, shaped like them.
+    Args:
+        target: a log-density, a target such as `spos.posterior` (all its data are used), or the
+            scores at the particles, shaped like them.
+        particles: a pytree whose leaves share a leading axis of length M.
+        kernel: `spos.imq(...)`, `spos.rbf(...)` or another `spos.Kernel`.
+        statistic: "v" is the exact KSD² of the particles as they lie, "u" has the right mean for
+            independent ones.
+
+    Returns:
+        KSD².
+
+    Example:
+        >>> near, far = jnp.array([[-1.0], [1.0]]), jnp.array([[3.0], [5.0]])
+        >>> bool(spos.diagnostics.ksd(lambda x: -0.5 * jnp.sum(x**2), near) < spos.diagnostics.ksd(
+        ...     lambda x: -0.5 * jnp.sum(x**2), far))
+        True
     """
     pairs, scores = _prepare(target, particles, kernel, statistic)
     sums, own = _sums(kernel, pairs, scores, jnp.ones_like(scores[:, :1]))
@@ -82,9 +105,27 @@ def ksd_test(
     num_bootstrap: int = 999,
     seed: int = 0,
 ) -> KSDTest:
-    """Could the particles be independent draws from the target? Arguments as in `ksd`.
+    """Could the particles be independent draws from the target?
 
     The p-value is the same for both statistics, as signs do not change the terms i = j.
+
+    Args:
+        target: a log-density, a target such as `spos.posterior` (all its data are used), or the
+            scores at the particles, shaped like them.
+        particles: a pytree whose leaves share a leading axis of length M.
+        kernel: `spos.imq(...)`, `spos.rbf(...)` or another `spos.Kernel`.
+        statistic: "v" or "u", as in `ksd`.
+        num_bootstrap: draws of signs.
+        seed: of the signs.
+
+    Returns:
+        The test.
+
+    Example:
+        >>> far = 5.0 + jnp.arange(10.0)[:, None]
+        >>> found = spos.diagnostics.ksd_test(lambda x: -0.5 * jnp.sum(x**2), far, num_bootstrap=99)
+        >>> found.p_value
+        0.01
     """
     checks.whole("num_bootstrap", num_bootstrap)
     pairs, scores = _prepare(target, particles, kernel, statistic, at_least=2)
@@ -101,7 +142,13 @@ def ksd_test(
     )
 
 
-def _prepare(target, particles, kernel, statistic, at_least=1):
+def _prepare(
+    target: TargetLike | Particles,
+    particles: Particles,
+    kernel: Kernel,
+    statistic: str,
+    at_least: int = 1,
+) -> tuple[pairwise.Cloud, jax.Array]:
     checks.one_of("statistic", statistic, STATISTICS)
     rows = cloud.points("particles", particles, at_least=2 if statistic == "u" else at_least)
     return cloud.pairs(kernel, rows), cloud.scores_at(target, particles)
@@ -125,7 +172,7 @@ def _sums(
     def push(sq: jax.Array) -> jax.Array:  # g
         return jnp.multiply(*kernel(sq, pairs.eta2))
 
-    def rows(here: pairwise.Matrices, sq: jax.Array, s: jax.Array) -> pairwise.Matrices:
+    def rows(here: Matrices, sq: jax.Array, s: jax.Array) -> Matrices:
         x = here[0]
         k, _ = kernel(sq, pairs.eta2)
         g, bend = jax.jvp(push, (sq,), (jnp.ones_like(sq),))

@@ -36,7 +36,19 @@ PLANNED = 100_000  # pairs of points, at most, in a linear program
 
 
 def wasserstein_1d(a: Any, b: Any) -> jax.Array:
-    """The exact W1 of two samples of numbers; it can be compiled and differentiated."""
+    """The exact W1 of two samples of numbers; it can be compiled and differentiated.
+
+    Args:
+        a: numbers, of shape (M,).
+        b: numbers, of shape (N,).
+
+    Returns:
+        The distance.
+
+    Example:
+        >>> float(spos.diagnostics.wasserstein_1d([0.0, 1.0], [2.0, 3.0]))
+        2.0
+    """
     a, b = _sample("a", a), _sample("b", b)
     if len(a) > len(b):
         a, b = b, a
@@ -49,7 +61,22 @@ def wasserstein_1d(a: Any, b: Any) -> jax.Array:
 
 
 def wasserstein(a: Particles, b: Particles) -> float:
-    """The exact W1 of two small samples in any dimension, arrays or pytrees. Needs scipy."""
+    """The exact W1 of two small samples in any dimension; it needs scipy.
+
+    Args:
+        a: an array of shape (M, d), or a pytree of arrays that share their first axis.
+        b: another sample of points in the same space.
+
+    Returns:
+        The distance.
+
+    Raises:
+        ValueError: if the samples are too large for an exact answer.
+
+    Example:
+        >>> spos.diagnostics.wasserstein(jnp.zeros((2, 2)), jnp.ones((2, 2)))
+        1.4142135623730951
+    """
     first, second = (np.asarray(rows, np.float64) for rows in cloud.two_clouds(a, b))
     m, n = len(first), len(second)
     if m == n > MATCHED or (m != n and m * n > PLANNED):
@@ -81,7 +108,21 @@ def wasserstein(a: Particles, b: Particles) -> float:
 def sliced_wasserstein(
     a: Particles, b: Particles, *, num_directions: int = 128, seed: int = 0
 ) -> jax.Array:
-    """The sliced W1 of two samples, of shapes (M, d) and (N, d) or pytrees."""
+    """The sliced W1 of two samples: the mean of W1 over projections onto random lines.
+
+    Args:
+        a: an array of shape (M, d), or a pytree of arrays that share their first axis.
+        b: another sample of points in the same space.
+        num_directions: of the lines.
+        seed: of the lines; numbers with the same seed can be compared.
+
+    Returns:
+        The distance.
+
+    Example:
+        >>> float(spos.diagnostics.sliced_wasserstein(jnp.zeros((2, 1)), jnp.ones((3, 1))))
+        1.0
+    """
     a, b = cloud.two_clouds(a, b)
     checks.whole("num_directions", num_directions)
     normals = jax.random.normal(jax.random.key(seed), (num_directions, a.shape[1]), a.dtype)

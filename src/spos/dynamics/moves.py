@@ -33,7 +33,12 @@ ONE_DRAW = 2**20  # normals drawn at once and dealt to the leaves; more of them 
 
 
 class Drift(NamedTuple):
-    """Where particles are drawn, and the bandwidth η² that said so (nan without a kernel)."""
+    """Where particles are drawn.
+
+    Attributes:
+        direction: a pytree like the particles.
+        bandwidth: η² of the kernel that said so; nan without one.
+    """
 
     direction: Particles
     bandwidth: Any = jnp.nan

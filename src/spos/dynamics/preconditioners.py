@@ -33,12 +33,26 @@ class Preconditioner(Value):
     """The interface: what is remembered of earlier drifts, and the P that follows from it."""
 
     def init(self, particles: Particles) -> PyTree:
-        """What is remembered before the first step; a leaf with an axis of particles is moved with
-        its particle."""
+        """What is remembered before the first step.
+
+        Args:
+            particles: where a run begins.
+
+        Returns:
+            The memory; a leaf with an axis of particles is moved with its particle.
+        """
         return ()
 
     def update(self, drift: Particles, memory: PyTree) -> tuple[Particles, Particles, PyTree]:
-        """P, the direction that it scales (usually the drift), and the new memory."""
+        """P, and what is remembered.
+
+        Args:
+            drift: of this step.
+            memory: of the step before.
+
+        Returns:
+            P, the direction that it scales (usually the drift), and the new memory.
+        """
         raise NotImplementedError
 
 
@@ -68,7 +82,8 @@ class RMSprop(RunningSquare):
     decay: Number
 
     def square(self, drift: jax.Array, memory: jax.Array) -> jax.Array:
-        return self.decay * memory + (1.0 - self.decay) * drift * drift
+        decay = jnp.asarray(self.decay, memory.dtype)
+        return decay * memory + (1.0 - decay) * drift * drift
 
 
 @value

@@ -5,7 +5,7 @@ Wherever a step size is asked for, a number, one of these, or any optax schedule
     constant(h)                    h
     inverse(h0)                    h0 / (k + 1)                   the SPOS paper's decreasing step
     polynomial(h0, shift, power)   h0 · (1 + k / shift)^(-power)  the usual choice for SGLD
-    cosine(h0, steps, last)        h0 · (last + (1 - last) (1 + cos(π k/steps)) / 2), k ≤ steps
+    cosine(h0, K, last)            h0 · (last + (1 - last) (1 + cos(π k/K)) / 2) for k ≤ K steps
 
 Their numbers are leaves, so that samplers which differ in them share a compiled program. An optax
 schedule is a function, which is structure: another one is another program.
@@ -29,7 +29,11 @@ StepSize = Number | Schedule
 
 @value
 class Constant(Value):
-    """`step_size` at every step."""
+    """The same step for ever.
+
+    Attributes:
+        step_size: h.
+    """
 
     step_size: Number
 
@@ -37,33 +41,50 @@ class Constant(Value):
         return self.step_size
 
     def described(self) -> Any:
+        """The number alone, as people would write it.
+
+        Returns:
+            The number.
+        """
         return described(self.step_size)
 
 
 @value
 class Polynomial(Value):
-    """`initial · (1 + k / shift)^(-power)`."""
+    """`initial · (1 + k / shift)^(-power)`.
+
+    Attributes:
+        initial: the first step.
+        shift: after so many steps the decay sets in.
+        power: how fast it is.
+    """
 
     initial: Number
     shift: Number
     power: Number
 
     def __call__(self, step: jax.Array) -> jax.Array:
-        return self.initial * (1.0 + step / self.shift) ** -self.power
+        return jnp.asarray(self.initial * (1.0 + step / self.shift) ** -self.power)
 
 
 @value
 class Cosine(Value):
-    """From `initial` down to `last · initial` along half a cosine."""
+    """From `initial` down to `last · initial` along half a cosine.
+
+    Attributes:
+        initial: the first step.
+        num_steps: of the decay.
+        last: the last step as a share of the first.
+    """
 
     initial: Number
-    steps: Number
+    num_steps: Number
     last: Number
 
     def __call__(self, step: jax.Array) -> jax.Array:
-        share = jnp.minimum(step / self.steps, 1.0)
+        share = jnp.minimum(step / self.num_steps, 1.0)
         fall = 0.5 * (1.0 + jnp.cos(jnp.pi * share))
-        return self.initial * (self.last + (1.0 - self.last) * fall)
+        return jnp.asarray(self.initial * (self.last + (1.0 - self.last) * fall))
 
 
 def constant(step_size: Number) -> Constant:
@@ -122,6 +143,10 @@ def cosine(initial: Number, num_steps: int, last: Number = 0.1) -> Cosine:
 
     Returns:
         The schedule.
+
+    Example:
+        >>> round(float(spos.schedules.cosine(0.2, num_steps=10, last=0.5)(10)), 6)
+        0.1
     """
     checks.whole("num_steps", num_steps)
     return Cosine(
@@ -130,11 +155,19 @@ def cosine(initial: Number, num_steps: int, last: Number = 0.1) -> Cosine:
 
 
 def as_schedule(name: str, step_size: StepSize) -> Schedule:
-    """A checked schedule from a number or a function of the step."""
+    """A checked schedule from a number or a function of the step.
+
+    Args:
+        name: of the argument, for complaints.
+        step_size: a number above 0, or a schedule.
+
+    Returns:
+        The schedule.
+    """
     if not callable(step_size):
         return Constant(checks.positive(name, step_size))
     schedule = as_function(step_size)
-    first = schedule(0)  # type: ignore[arg-type]
+    first = schedule(0)
     if checks.is_traced(first):
         return schedule
     if np.shape(first) != ():

@@ -1,6 +1,6 @@
 """Bayesian networks as scikit-learn estimators.
 
-This room alone needs scikit-learn; `spos.SPOSRegressor` and `spos.SPOSClassifier` open it.
+This package alone needs scikit-learn; `spos.SPOSRegressor` and `spos.SPOSClassifier` open it.
 """
 
 from spos.estimators.classifier import SPOSClassifier

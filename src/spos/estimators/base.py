@@ -1,13 +1,14 @@
-"""What both estimators share: rows in, particles out.
+"""What both estimators share: rows in, networks out.
 
-A fit standardises, holds a part of the rows out, samples the posterior of a network with
-`spos.sample` and keeps the particles that predict the held-out rows best (`watch.py`).
+A fit standardises, sets a validation set apart, trains Bayesian networks (`spos.networks.trainer`)
+and keeps those that predict the validation set best.
 """
 
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
@@ -16,39 +17,41 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spos import checks
-from spos.estimators import programs, saved
-from spos.estimators.methods import method_called
-from spos.estimators.rows import Rows, merged, scaling_of, split, with_room
-from spos.estimators.watch import Watch, mixture, pooled
-from spos.loop.sample import sample
+from spos.estimators import saved
+from spos.networks import predict
+from spos.networks.looks import pooled
+from spos.networks.rows import Rows, Scaling, merged, padded, scaling_of, split
+from spos.networks.trainer import Setting, Trained, first_networks, train
+from spos.targets import bnn, priors
+from spos.targets.layers import relu_network
+from spos.targets.likelihoods import Likelihood
 from spos.targets.network import BayesianNetwork
-from spos.types import Particles
+from spos.types import Particles, PathLike
 
 EPOCHS, FEWEST_STEPS, MOST_STEPS = 40, 2000, 20_000  # where num_steps is left open
-FEW = 64  # rows that tell how large the first errors are
-LOOKS = 50  # at the held-out rows, in a whole run
+FIRST_ROWS = 64  # tell how large the first errors are
 
 
-class NetworkEstimator(BaseEstimator):
+class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A sampled Bayesian network with scikit-learn's manners."""
 
     def __init__(
         self,
-        hidden=(50,),
+        hidden: Iterable[int] = (50,),
         *,
-        n_particles=20,
-        method="spos",
-        beta=10.0,
-        step_size=None,
-        num_steps=None,
-        batch_size=100,
-        average=5,
-        validation_fraction=0.1,
-        patience=10,
-        warm_start=False,
-        random_state=None,
-        progress=None,
-    ):
+        n_particles: int = 20,
+        method: str = "spos",
+        beta: float = 10.0,
+        step_size: float | None = None,
+        num_steps: int | None = None,
+        batch_size: int = 100,
+        average: int = 5,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        warm_start: bool = False,
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
         self.hidden = hidden
         self.n_particles = n_particles
         self.method = method
@@ -63,48 +66,63 @@ class NetworkEstimator(BaseEstimator):
         self.random_state = random_state
         self.progress = progress
 
-    _numbers: bool  # are targets numbers, or classes?
+    _numbers: ClassVar[bool]  # are targets numbers, or classes?
+    n_features_in_: int
+    n_iter_: int
+    n_rows_seen_: float
+    scaling_: Scaling
     particles_: Particles
+    validation_scores_: np.ndarray
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         """Targets as numbers: themselves, or the place of a class, if classes are `known`."""
         raise NotImplementedError
 
-    def _outputs(self) -> tuple[int, str]:
-        """How many outputs the network has, and of which likelihood."""
+    def _outputs(self) -> tuple[int, Likelihood]:
+        """How many outputs the network has, and what they mean."""
         raise NotImplementedError
 
-    def _form(self) -> programs.Form:
-        return programs.Form(self.n_features_in_, self._layers(), *self._outputs())
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Sample the posterior. A row of weight 2 counts like two equal rows."""
+        """Sample the posterior.
+
+        Args:
+            X: features, (n, n_features).
+            y: targets, n of them.
+            sample_weight: how often each row counts; a row of weight 2 counts like two equal rows.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            spos.NonFiniteError: the step was too large; the estimator is then not fitted.
+        """
         fresh = not (self.warm_start and hasattr(self, "particles_"))
         if fresh and hasattr(self, "particles_"):
             del self.particles_  # should this fit fail, none is left
         rows = self._rows(X, y, sample_weight, fresh, known=not fresh)
         rng = check_random_state(self.random_state)
-        share = checks.fraction("validation_fraction", self.validation_fraction)
-        learnt, held_out = split(rows, share, rng)
+        fraction = checks.fraction("validation_fraction", self.validation_fraction)
+        training, validation = split(rows, fraction, rng)
         if fresh:
-            self.scaling_ = scaling_of(learnt, self._numbers)
+            self.scaling_ = scaling_of(training, self._numbers)
             self.n_iter_ = 0
-        self.n_rows_seen_ = float(learnt.weights.sum())
+        self.n_rows_seen_ = training.total
         num_steps = self.num_steps
         if num_steps is None:
-            epochs = math.ceil(EPOCHS * len(learnt.y) / checks.whole("batch_size", self.batch_size))
-            num_steps = min(max(epochs, FEWEST_STEPS), MOST_STEPS)
-        checks.whole("num_steps", num_steps)
-        watch = Watch(
-            self._network(),
-            checks.whole("average", self.average),
-            None if held_out is None else self._scaled(held_out),
-            checks.whole("patience", self.patience),
+            batches = len(training.y) / checks.whole("batch_size", self.batch_size)
+            num_steps = min(max(math.ceil(EPOCHS * batches), FEWEST_STEPS), MOST_STEPS)
+        trained = self._train(
+            training,
+            num_steps,
+            fresh,
+            int(rng.randint(2**31 - 1)),
+            last_step=0.1,
+            validation=None if validation is None else self._scaled(validation),
+            patience=self.patience,
+            average=self.average,
         )
-        seed = int(rng.randint(2**31 - 1))
-        particles = self._sample(learnt, num_steps, True, fresh, seed, watch)
-        self.particles_ = watch.pool(particles)
-        self.validation_scores_ = np.asarray(watch.scores) - math.log(self.scaling_.y_unit)
+        self.particles_ = trained.particles
+        self.validation_scores_ = np.asarray(trained.scores) - math.log(self.scaling_.y_unit)
         return self
 
     def _more(self, X: Any, y: Any, sample_weight: Any) -> Self:
@@ -114,15 +132,14 @@ class NetworkEstimator(BaseEstimator):
         if fresh:
             self.scaling_ = scaling_of(rows, self._numbers)
             self.n_iter_, self.n_rows_seen_ = 0, 0.0
-        new = float(rows.weights.sum())
-        rows = rows._replace(weights=rows.weights * ((self.n_rows_seen_ + new) / new))
+        new = rows.total
+        rows = rows.counted((self.n_rows_seen_ + new) / new)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        watch = Watch(self._network(), 1, None, 1)
         num_steps = math.ceil(len(rows.y) / checks.whole("batch_size", self.batch_size))
-        last = self._sample(rows, num_steps, False, fresh, seed, watch)
+        trained = self._train(rows, num_steps, fresh, seed, last_step=None, average=1)
         earlier = [] if fresh else [self.particles_]
         most = checks.whole("average", self.average) * self.n_particles
-        pool = pooled([*earlier, watch.pool(last)])
+        pool = pooled([*earlier, trained.particles])
         self.particles_ = jax.tree.map(lambda leaf: leaf[-most:], pool)
         self.n_rows_seen_ += new
         return self
@@ -144,107 +161,113 @@ class NetworkEstimator(BaseEstimator):
         return merged(Rows(X[counts], self._encode(y[counts], known), weights[counts]))
 
     def _scaled(self, rows: Rows) -> Rows:
-        y = self.scaling_.targets(rows.y) if self._numbers else rows.y.astype(np.int32)
-        return Rows(self.scaling_.inputs(rows.x), y, rows.weights.astype(np.float32))
+        return self.scaling_.rows(rows, self._numbers)
 
-    def _sample(
+    def _train(
         self,
         rows: Rows,
         num_steps: int,
-        decay: bool,
         fresh: bool,
         seed: int,
-        watch: Watch,
-    ) -> Particles:
-        count = checks.whole("n_particles", self.n_particles)
-        method = method_called(self.method)
-        step_size = self.step_size
-        if step_size is None:
-            step_size = method.default_step(max((self.n_features_in_, *self._layers())))
-        step_size = checks.positive("step_size", step_size)
-        if method.per_row:
-            step_size /= float(rows.weights.sum())
-        rows = self._scaled(rows)
-        data = {name: with_room(array) for name, array in rows._asdict().items()}
-        batch_size = min(checks.whole("batch_size", self.batch_size), len(data["y"]))
-        course = programs.Course(
-            self.method,
-            step_size,
-            num_steps if decay else None,
-            checks.positive("beta", self.beta),
-            batch_size,
-            count,
-        )
+        *,
+        last_step: float | None,
+        average: int,
+        validation: Rows | None = None,
+        patience: int | None = None,
+    ) -> Trained:
+        network, count = self._network(), checks.whole("n_particles", self.n_particles)
+        rows = padded(self._scaled(rows))
         if fresh:
-            start = programs.start(
-                self._network(), count, jax.random.key(seed), data["x"][:FEW], data["y"][:FEW]
-            )
+            first = rows.x[:FIRST_ROWS], rows.y[:FIRST_ROWS]
+            start = first_networks(network, count, jax.random.key(seed), *first)
         else:
-            start = self._last_particles(count)
-        result = sample(
-            programs.sampler_of(self._form(), course),
-            start,
+            start = self._last_particles(network, count)
+        trained = train(
+            network,
+            rows,
+            Setting(
+                self.method,
+                self.step_size,
+                last_step,
+                self.beta,
+                batch_size=self.batch_size,
+            ),
             num_steps,
+            start=start,
             seed=(seed + self.n_iter_) % 2**32,  # a run that goes on has noise of its own
-            data=data,
-            callback=watch,
-            callback_every=max(1, num_steps // LOOKS),
+            validation=validation,
+            patience=patience,
+            average=average,
             progress=self.progress,
         )
-        self.n_iter_ += result.num_steps
-        if result.interrupted:
+        self.n_iter_ += trained.num_steps
+        if trained.interrupted:
             warnings.warn(
-                f"interrupted after {result.num_steps} of {num_steps} steps; what was found so far "
-                "is kept",
+                f"interrupted after {trained.num_steps} of {num_steps} steps; what was found so "
+                "far is kept",
                 stacklevel=3,
             )
-        return result.particles
+        return trained
 
-    def _last_particles(self, count: int) -> Particles:
+    def _last_particles(self, network: BayesianNetwork, count: int) -> Particles:
         try:
-            saved.must_fit(self.particles_, self._form(), at_least=count)
+            saved.must_fit(self.particles_, network, self.n_features_in_, at_least=count)
         except ValueError as error:
             raise ValueError(f"cannot go on from the last fit: {error}") from None
         return jax.tree.map(lambda leaf: leaf[-count:], self.particles_)
 
     def _network(self) -> BayesianNetwork:
-        return programs.network_of(self._form())
-
-    def _layers(self) -> tuple[int, ...]:
         if isinstance(self.hidden, str) or not isinstance(self.hidden, Iterable):
             raise TypeError(
                 f"hidden must be the widths of the hidden layers, for example (50,), "
                 f"got {self.hidden!r}"
             )
-        return tuple(checks.whole("hidden", width) for width in self.hidden)
+        outputs, likelihood = self._outputs()
+        plain = relu_network(self.n_features_in_, outputs, tuple(self.hidden))
+        return bnn(plain, likelihood=likelihood, prior=priors.normal())
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.scaling_.inputs(X)
 
-    def _by_blocks(self, program: Callable[..., Any], summary: Callable[..., Any], *rows: Any):
-        """`summary` of what `program` says of each block of rows, put together again."""
-        found = []
-        for count, block in programs.blocks(*rows):
-            said = jax.device_get(program(self._network(), self.particles_, *block))
-            arrays = said if isinstance(said, tuple) else (said,)
-            found.append(summary(*(np.asarray(a, np.float64)[:, :count] for a in arrays)))
-        return jax.tree.map(lambda *parts: np.concatenate(parts), *found)
+    def _said(
+        self, program: predict.Program, summary: Callable[..., Any], *rows: np.ndarray
+    ) -> Any:
+        """`summary` of what the networks say of rows in their units."""
+        return predict.by_blocks(program, self._network(), self.particles_, *rows, summary=summary)
 
     def _log_predictive(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        log_density = self._by_blocks(programs.log_terms, mixture, x, y)
+        log_density: np.ndarray = self._said(predict.log_terms, predict.mixture, x, y)
         return log_density - math.log(self.scaling_.y_unit)
 
-    def save(self, path: Any) -> Any:
-        """Write the fitted estimator to one file, atomically and without pickle."""
+    def save(self, path: PathLike) -> Path:
+        """Write the fitted estimator to one file, atomically and without pickle.
+
+        Args:
+            path: of the file, which usually ends in `.npz`.
+
+        Returns:
+            The path.
+        """
         check_is_fitted(self)
         return saved.save(self, path)
 
     @classmethod
-    def load(cls, path: Any) -> Self:
-        """The estimator that `save` wrote."""
-        return saved.load(cls, path)
+    def load(cls, path: PathLike) -> Self:
+        """Read what `save` wrote.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The fitted estimator, which predicts the same bits.
+
+        Raises:
+            ValueError: the file is damaged, or holds something else.
+        """
+        estimator: Self = saved.load(cls, path)
+        return estimator
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "particles_")

@@ -15,25 +15,52 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spos.estimators import programs
 from spos.estimators.base import NetworkEstimator
+from spos.networks import predict
+from spos.targets import likelihoods
 
 
 class Entropy(NamedTuple):
+    """Of a prediction, by its origin: overlap of the classes, and doubt about the network."""
+
     aleatoric: np.ndarray
     epistemic: np.ndarray
 
 
-class SPOSClassifier(ClassifierMixin, NetworkEstimator):
+class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """A Bayesian neural network for classes, two or more, of any label.
 
     Arguments are those of `spos.SPOSRegressor`, without `noise`.
+
+    Example:
+        >>> X = np.linspace(-1.0, 1.0, 100)[:, None]
+        >>> y = np.where(X[:, 0] > 0, "right", "left")
+        >>> model = spos.SPOSClassifier((20,), n_particles=5, num_steps=300, random_state=0)
+        >>> model.fit(X, y).predict([[-0.8], [0.8]]).tolist()
+        ['left', 'right']
     """
 
     _numbers = False
+    classes_: np.ndarray
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One pass over new rows, as in `SPOSRegressor`; the first call names all `classes`."""
+        """One epoch on new rows, at a constant step.
+
+        They count as new each time they come, and stand for all rows seen so far. The first call
+        sets the scaling.
+
+        Args:
+            X: features, (n, n_features).
+            y: n labels.
+            classes: all labels there are; needed in the first call.
+            sample_weight: how often each row counts.
+
+        Returns:
+            The estimator itself.
+
+        Raises:
+            ValueError: `classes` are missing in the first call, or are others later.
+        """
         if not hasattr(self, "particles_"):
             if classes is None:
                 raise ValueError("classes must be given in the first call of partial_fit")
@@ -43,24 +70,64 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):
         return self._more(X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class."""
+        """The most probable class.
+
+        Args:
+            X: features, (n, n_features).
+
+        Returns:
+            n labels.
+        """
         chances = self.predict_proba(X)
-        return self.classes_[chances.argmax(1)]
+        labels: np.ndarray = self.classes_[chances.argmax(1)]
+        return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The chance of each class, in the order of `classes_`: (n, k)."""
-        return self._by_blocks(programs.outputs, _chances, self._inputs(X))
+        """The probability of each class.
+
+        Args:
+            X: features, (n, n_features).
+
+        Returns:
+            Probabilities (n, k), in the order of `classes_`.
+        """
+        chances: np.ndarray = self._said(predict.outputs, _chances, self._inputs(X))
+        return chances
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+        """The logarithm of `predict_proba`, which stays finite.
+
+        Args:
+            X: features, (n, n_features).
+
+        Returns:
+            Log-probabilities (n, k).
+        """
+        logs: np.ndarray = np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
+        return logs
 
     def predict_entropy(self, X: Any) -> Entropy:
-        """The entropy of the prediction in two parts, in nats: overlap of the classes, and doubt
-        about the network."""
-        return Entropy(*self._by_blocks(programs.outputs, _entropies, self._inputs(X)))
+        """The entropy of the prediction in two parts, in nats.
+
+        Args:
+            X: features, (n, n_features).
+
+        Returns:
+            `aleatoric`, overlap of the classes that no data would remove, and `epistemic`, doubt
+            about the network that more data would; each (n,).
+        """
+        return Entropy(*self._said(predict.outputs, _entropies, self._inputs(X)))
 
     def log_predictive(self, X: Any, y: Any) -> np.ndarray:
-        """The log-probability of y given X under the mixture, for each row."""
+        """The log-probability of y under the mixture of all networks.
+
+        Args:
+            X: features, (n, n_features).
+            y: n labels.
+
+        Returns:
+            One value for each row.
+        """
         check_is_fitted(self)
         X, y = validate_data(self, X, y, dtype=np.float64, reset=False)
         return self._log_predictive(self.scaling_.inputs(X), self._places(y).astype(np.int32))
@@ -82,12 +149,13 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):
             raise ValueError(f"y must be of the classes {self.classes_}, got also {unknown}")
         return np.searchsorted(self.classes_, y)
 
-    def _outputs(self) -> tuple[int, str]:
-        return len(self.classes_), "classes"
+    def _outputs(self) -> tuple[int, likelihoods.Likelihood]:
+        return len(self.classes_), likelihoods.categorical()
 
 
 def _chances(outputs: np.ndarray) -> np.ndarray:
-    return softmax(outputs, axis=2).mean(0)
+    mean: np.ndarray = softmax(outputs, axis=2).mean(0)
+    return mean
 
 
 def _entropies(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

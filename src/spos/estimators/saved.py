@@ -4,6 +4,7 @@ The file names its estimator, and only that class reads it. What is read is chec
 network that its settings describe.
 """
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,11 +12,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from spos.estimators.programs import Form, particle_form
-from spos.estimators.rows import Scaling
 from spos.io import archive, schema
+from spos.networks.rows import Scaling
 from spos.result import versions
-from spos.types import Particles
+from spos.targets.network import BayesianNetwork
+from spos.types import Particles, PathLike
 
 FORMAT = 2
 LABEL_KINDS = "biufUO"  # of NumPy: truth values, whole and real numbers, strings, Python's own
@@ -63,7 +64,7 @@ class Saved(NamedTuple):
 FIELDS = archive.fields_of(Saved)
 
 
-def save(estimator: Any, path: Any) -> Path:
+def save(estimator: Any, path: PathLike) -> Path:
     path = Path(path)
     learnt: dict[str, Any] = {
         name: getattr(estimator, name) for name in FIELDS if hasattr(estimator, name)
@@ -72,12 +73,13 @@ def save(estimator: Any, path: Any) -> Path:
         if name in learnt:
             learnt[name] = Labels.of(name, learnt[name])
     learnt.setdefault("validation_scores_", np.empty(0))
-    whole = Saved(type(estimator).__name__, _settings(estimator), versions(), **learnt)
+    learnt |= {"estimator": type(estimator).__name__, "settings": _settings(estimator)}
+    whole = Saved(versions=versions(), **learnt)
     archive.save_fields(path, FORMAT, whole._asdict(), FIELDS)
     return path
 
 
-def load(kind: type, path: Any) -> Any:
+def load(kind: type, path: PathLike) -> Any:
     path = Path(path)
     found = Saved(**archive.load_fields(path, FORMAT, FIELDS))
     if found.estimator != kind.__name__:
@@ -90,23 +92,32 @@ def load(kind: type, path: Any) -> Any:
         for name, value in found._asdict().items():
             if name.endswith("_") and value is not None:
                 setattr(estimator, name, value.array() if isinstance(value, Labels) else value)
-        must_fit(estimator.particles_, estimator._form(), at_least=1)
+        must_fit(estimator.particles_, estimator._network(), estimator.n_features_in_, at_least=1)
     return estimator
 
 
-def must_fit(particles: Particles, form: Form, at_least: int) -> None:
-    """Are these networks of this form, and enough of them?"""
-    wanted = particle_form(form)
-    found = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), particles)
+def must_fit(
+    particles: Particles, network: BayesianNetwork, num_features: int, at_least: int
+) -> None:
+    """Are these particles of this network, and enough of them?"""
+    x = np.zeros((1, num_features), np.float32)
+    y = np.zeros(1, np.int32 if network.likelihood.classes else np.float32)
+    one = jax.eval_shape(functools.partial(network.start, jax.random.key(0), 1), x, y)
+    wanted, found = _forms(one), _forms(particles)
     if wanted != found:
-        raise ValueError(f"networks must be of the form {form}, got {found}")
+        raise ValueError(f"particles must be of the network {network.network}, got {found}")
     count = len(jax.tree.leaves(particles)[0])
     if count < at_least:
         raise ValueError(f"there must be at least {at_least} networks, got {count}")
 
 
+def _forms(particles: Particles) -> Any:
+    """Type and shape of every part of one particle."""
+    return jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape[1:])}", particles)
+
+
 def _settings(estimator: Any) -> dict[str, Any]:
-    settings = estimator.get_params(deep=False)
+    settings: dict[str, Any] = estimator.get_params(deep=False)
     if not isinstance(settings["random_state"], int | np.integer | None):
         settings["random_state"] = None  # a generator cannot be kept
     return settings

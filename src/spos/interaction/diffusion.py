@@ -30,12 +30,12 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.cloud import Matrices
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, check_kernel
 from spos.interaction.pairwise import (
     Cloud,
     Direction,
-    Matrices,
     by_blocks,
     by_rows,
     prepare,

@@ -78,11 +78,26 @@ class Kernel(Value):
     blocks: Blocks = static(default=None)
 
     def __call__(self, sq: jax.Array, bandwidth: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """k and slope at squared distances `sq`."""
+        """The kernel at squared distances.
+
+        Args:
+            sq: squared distances, of any shape.
+            bandwidth: η².
+
+        Returns:
+            k and slope, each of that shape or one that broadcasts to it.
+        """
         raise NotImplementedError
 
     def constant_slope(self, bandwidth: jax.Array) -> jax.Array | None:
-        """The slope where it is the same for all distances, else None."""
+        """The slope where it is the same for all distances.
+
+        Args:
+            bandwidth: η².
+
+        Returns:
+            The slope, or None where it depends on the distance.
+        """
         return None
 
     @property

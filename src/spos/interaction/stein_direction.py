@@ -17,12 +17,11 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from spos.cloud import NARROW
+from spos.cloud import NARROW, Matrices
 from spos.interaction.kernels import Kernel
 from spos.interaction.pairwise import (
     Cloud,
     Direction,
-    Matrices,
     by_blocks,
     by_rows,
     prepare,

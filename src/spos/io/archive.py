@@ -122,8 +122,16 @@ def save_fields(
         OSError: the file cannot be written; the message names it.
         TypeError, ValueError: something is neither numbers nor JSON.
     """
+    arrays, meta = pack_fields(fields, kinds)
+    write(path, arrays, meta if format is None else {"format": format, **meta})
+
+
+def pack_fields(
+    fields: Mapping[str, Any], kinds: Mapping[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and the description that `save_fields` writes, for a file of another kind."""
     arrays: dict[str, np.ndarray] = {}
-    meta: dict[str, Any] = {} if format is None else {"format": format}
+    meta: dict[str, Any] = {}
     for name, kind in kinds.items():
         value = fields[name]
         if not _of_arrays(kind):
@@ -137,7 +145,7 @@ def save_fields(
         if twice := found.keys() & arrays.keys():
             raise ValueError(f"fields must not share the name {min(twice)} of an array")
         arrays |= found
-    write(path, arrays, meta)
+    return arrays, meta
 
 
 def load_fields(path: Path, format: int | str | None, kinds: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +161,18 @@ def load_fields(path: Path, format: int | str | None, kinds: Mapping[str, Any]) 
     if type(found) is not type(format) or found != format:
         raise ValueError(f"{path}: must be a file of format {format!r}, got {str(found)[:50]!r}")
     with making_sense(path):
-        return {name: _field(name, kind, arrays, meta) for name, kind in kinds.items()}
+        return unpack_fields(arrays, meta, kinds)
+
+
+def unpack_fields(
+    arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], kinds: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The fields that `pack_fields` took apart, each of its type.
+
+    Raises:
+        ValueError: a field is missing or of another type.
+    """
+    return {name: _field(name, kind, arrays, meta) for name, kind in kinds.items()}
 
 
 def _field(name: str, kind: Any, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> Any:

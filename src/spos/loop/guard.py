@@ -11,7 +11,13 @@ from spos.types import PyTree, State
 
 
 class NonFiniteError(FloatingPointError):
-    """A particle is not finite. `state` is the last finite one, `result` the run up to it."""
+    """A particle is not finite.
+
+    Attributes:
+        message: which particle and parameter, at which step, and what to try.
+        state: the last finite one.
+        result: the run up to it.
+    """
 
     def __init__(self, message: str, state: State, result: Result) -> None:
         super().__init__(message)

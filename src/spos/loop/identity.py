@@ -21,7 +21,7 @@ import numpy as np
 from spos.cloud import flatten
 from spos.dynamics.sampler import Sampler
 from spos.io.checkpoint import agree, fingerprint
-from spos.loop.run import draw, run_key
+from spos.loop.run import draw
 from spos.programs import compiled
 from spos.types import State
 from spos.values import Value, fields
@@ -31,7 +31,7 @@ STEPS = (0, 1, 10, 100, 1000, 10_000)  # at which step sizes are compared
 NUMBERS = 12  # of each kind in a probe
 
 
-def identity_of(sampler: Sampler, state: State, seed: int) -> dict[str, Any]:
+def identity_of(sampler: Sampler, state: State, key: jax.Array, seed: Any) -> dict[str, Any]:
     """What a run must have in common with the one that was saved, as JSON can hold it."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     sizes = [float(sampler.step_size(jnp.asarray(k))) for k in STEPS]
@@ -42,9 +42,7 @@ def identity_of(sampler: Sampler, state: State, seed: int) -> dict[str, Any]:
         "data": fingerprint(sampler.target),
         "step_size": [f"{size:.5g}" for size in sizes],
         # rounded, and compared with a tolerance
-        "scores and steps at the start": [
-            float(f"{x:.4g}") for x in probe(sampler, run_key(seed), state)
-        ],
+        "scores and steps at the start": [float(f"{x:.4g}") for x in probe(sampler, key, state)],
         f"code under Python {python}": code_of(sampler),
     }
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
@@ -22,9 +23,16 @@ def see_info(state: State, info: Info) -> Info:
     return info
 
 
-def run_key(seed: int) -> jax.Array:
+Seed = int | jax.Array  # a number, or a key of JAX
+
+
+def is_key(seed: Any) -> bool:
+    return isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key)
+
+
+def run_key(seed: Seed) -> jax.Array:
     """The key of a whole run."""
-    return jax.random.key(seed)
+    return seed if isinstance(seed, jax.Array) and is_key(seed) else jax.random.key(seed)
 
 
 def draw(sampler: Sampler, key: jax.Array, state: State) -> PyTree:
@@ -33,7 +41,16 @@ def draw(sampler: Sampler, key: jax.Array, state: State) -> PyTree:
 
 
 def advance(sampler: Sampler, key: jax.Array, state: State) -> tuple[State, Info]:
-    """The step that `state` is due for, with the randomness of its number."""
+    """The step that `state` is due for: its minibatch, and the randomness of its number.
+
+    Args:
+        sampler: what `spos.spos`, `spos.svgd`, … give.
+        key: of the whole run.
+        state: of the step before.
+
+    Returns:
+        The next state, and what the step saw.
+    """
     key = jax.random.fold_in(key, state.step)
     return sampler.step(key, state, draw(sampler, key, state))
 

@@ -14,17 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
+from spos.loop.chunk import advance_to
 from spos.loop.guard import NonFiniteError, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
-from spos.loop.run import advance, run_key
-from spos.programs import compiled
+from spos.loop.run import Seed, is_key, run_key
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State
 
@@ -40,7 +39,7 @@ def sample(
     particles: Particles,
     num_steps: int,
     *,
-    seed: int = 0,
+    seed: Seed = 0,
     history_every: int | None = None,
     callback: Callback | None = None,
     callback_every: int = 100,
@@ -54,7 +53,7 @@ def sample(
         sampler: what `spos.spos`, `spos.svgd`, … give.
         particles: where to begin, a pytree whose leaves share a leading axis of length M.
         num_steps: how many steps to take.
-        seed: the same seed gives the same bits.
+        seed: the same seed gives the same bits; a number, or a key of JAX.
         history_every: keep the particles of every so many steps, in `result.history`.
         callback: called as `callback(state, info)` every `callback_every` steps, with the info
             arrays of the steps since the last call; a true return value ends the run.
@@ -77,7 +76,10 @@ def sample(
         (50, 2)
     """
     check_sampler_type(sampler)
-    checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
+    if not is_key(seed):
+        checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
+    key = run_key(seed)
+    shown = np.asarray(jax.random.key_data(key)).tolist() if is_key(seed) else seed
     checks.whole("num_steps", num_steps, at_least=0)
     if history_every is not None:
         checks.whole("history_every", history_every)
@@ -90,10 +92,10 @@ def sample(
     state = sampler.init(particles)
     saver = None
     if checkpoint is not None:
-        identity = {"history_every": history_every, **identity_of(sampler, state, seed)}
+        identity = {"history_every": history_every, **identity_of(sampler, state, key, shown)}
         saver = Checkpoint(checkpoint, checkpoint_every, identity)
     with contextlib.nullcontext() if saver is None else saver:
-        running = Run(sampler, state, num_steps, seed, history_every, saver)
+        running = Run(sampler, state, num_steps, key, shown, history_every, saver)
         return running.go(callback, callback_every, progress)
 
 
@@ -105,12 +107,13 @@ class Run:
         sampler: Sampler,
         state: State,
         num_steps: int,
-        seed: int,
+        key: jax.Array,
+        seed: Any,  # as it is shown
         history_every: int | None,
         saver: Checkpoint | None,
     ) -> None:
-        self.sampler, self.state, self.num_steps, self.seed = sampler, state, num_steps, seed
-        self.key = run_key(seed)
+        self.sampler, self.state, self.num_steps = sampler, state, num_steps
+        self.key, self.seed = key, seed
         self.history_every, self.saver = history_every, saver
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
@@ -175,7 +178,7 @@ class Run:
 
     def _chunk(self, stop: int) -> None:
         start = self.state
-        state, info, history, finite = _advance_to(
+        state, info, history, finite = advance_to(
             CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, start, stop
         )
         if not finite:
@@ -203,9 +206,8 @@ class Run:
         last_good, first_bad = int(good.step), bad_stop
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
-            state, info, history, finite = _advance_to(
-                *(CHUNK_STEPS, self.slots, self.history_every),
-                *(self.sampler, self.key, good, middle),
+            state, info, history, finite = advance_to(
+                CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, good, middle
             )
             if finite:
                 self._record(good, state, info, history)
@@ -260,47 +262,6 @@ class Run:
             interrupted=self.interrupted,
             score_memory=self.state.score_memory,
         )
-
-
-@compiled(3)
-def _advance_to(
-    room: int,
-    slots: int,
-    history_every: int | None,
-    sampler: Sampler,
-    key: jax.Array,
-    state: State,
-    stop: jax.Array,
-) -> tuple[State, Info, Particles, jax.Array]:
-    """Steps until number `stop`. How many they are is not compiled in; the room for them is."""
-    first = state.step
-    # a function of its own: JAX keeps what it learns of `advance` itself for ever
-    _, like = jax.eval_shape(lambda *given: advance(*given), sampler, key, state)
-    info = jax.tree.map(lambda leaf: jnp.zeros((room,), leaf.dtype), like)
-    history = jax.tree.map(
-        lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), state.particles
-    )
-
-    def body(carry):
-        state, info, history = carry
-        row = state.step - first
-        state, seen = advance(sampler, key, state)
-        info = jax.tree.map(lambda rows, value: rows.at[row].set(value), info, seen)
-        if history_every is not None:
-            slot = state.step // history_every - first // history_every - 1
-            history = jax.lax.cond(
-                state.step % history_every == 0,
-                lambda kept: jax.tree.map(lambda h, x: h.at[slot].set(x), kept, state.particles),
-                lambda kept: kept,
-                history,
-            )
-        return state, info, history
-
-    state, info, history = jax.lax.while_loop(
-        lambda carry: carry[0].step < stop, body, (state, info, history)
-    )
-    finite = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles)])
-    return state, info, history, finite.all()
 
 
 def _join(chunks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:

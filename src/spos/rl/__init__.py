@@ -1,13 +1,14 @@
 """Policies as particles: Bayesian exploration in reinforcement learning (`docs/control.md`).
 
-trained = spos.rl.train("swing_up", method="spos", estimator="a2c")
+trained = spos.rl.train("swing_up", method="spos", gradient="a2c")
 """
 
 from spos.rl.gymnasium import gymnasium
-from spos.rl.policies import Network
-from spos.rl.train import Learner, learner, train
+from spos.rl.learning import Learner
+from spos.rl.train import learner, train
 from spos.rl.trained import Trained, load
 from spos.rl.trajectories import Trajectories
+from spos.targets.layers import Network
 
 __all__ = [
     "Learner",

@@ -12,6 +12,8 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from spos.values import Value, static, value
+
 CELLS = 20
 EVERY = 5
 
@@ -36,18 +38,39 @@ POSITIONS: dict[str, Positions] = {
 }
 
 
-def grid(name: str) -> Callable[[jax.Array], jax.Array] | None:
-    """From observations (T, num, o) to a vector with 1 for each visited cell; None for a task
-    without a grid."""
-    if name not in POSITIONS:
-        return None
+@value
+class Grid(Value):
+    """The grid of a task, known by the task's name."""
 
-    def visited(observations: jax.Array) -> jax.Array:
+    task: str = static()
+
+    @property
+    def num_cells(self) -> int:
+        """The number of cells."""
+        return CELLS**2
+
+    def visited(self, observations: jax.Array) -> jax.Array:
+        """From observations (T, num, o) to a vector with 1 for each visited cell."""
         rows = observations[::EVERY].reshape(-1, observations.shape[-1])
         one, two = (
             jax.nn.one_hot(jnp.floor(CELLS * place).astype(jnp.int32), CELLS)
-            for place in POSITIONS[name](rows)
+            for place in POSITIONS[self.task](rows)
         )
         return (one.T @ two > 0).astype(jnp.float32).reshape(-1)
 
-    return visited
+
+def grid(task: str) -> Grid | None:
+    """The grid of a task.
+
+    Args:
+        task: the environment's name.
+
+    Returns:
+        The grid, or None for a task without one.
+
+    Example:
+        >>> been = spos.rl.coverage.grid("cartpole").visited(jnp.zeros((10, 3, 4)))
+        >>> int(been.sum()), been.size
+        (1, 400)
+    """
+    return Grid(task) if task in POSITIONS else None

@@ -7,29 +7,63 @@ function (`spos.rl.gymnasium`) plays them on the host instead, those of all part
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.rl.envs import Discrete, Environment
+from spos.programs import compiled
+from spos.rl.envs import Continuous, Environment
+from spos.rl.envs.environment import Outline
 from spos.rl.policies import Policy
 from spos.rl.trajectories import Trajectories
 from spos.types import Particles, PyTree
+
+# (observations (num, o), step) -> actions (num,) of integers or (num, size) of numbers
+Act = Callable[[np.ndarray, int], Any]
+
+
+class Collector(Protocol):
+    """An environment outside the compiled program, which offers whole episodes."""
+
+    @property
+    def horizon(self) -> int:
+        """The length of an episode in steps."""
+
+    def collect(self, act: Act, num: int, seed: int) -> Trajectories:
+        """`num` episodes with the actions of `act`, side by side."""
 
 
 def play(
     environment: Environment, policy: Policy, num: int, particles: Particles, key: jax.Array
 ) -> Trajectories:
-    """`num` episodes of each particle; every array has a leading axis of particles."""
+    """Episodes of every particle in a pure environment.
+
+    Args:
+        environment: the task.
+        policy: what turns particles into actions.
+        num: episodes of each particle.
+        particles: the parameters of M policies.
+        key: all randomness.
+
+    Returns:
+        Episodes whose arrays have a leading axis of particles.
+
+    Example:
+        >>> learner = spos.rl.learner("cartpole", num_particles=3)
+        >>> task, key = spos.rl.envs.make("cartpole"), jax.random.key(0)
+        >>> played = spos.rl.episodes.play(task, learner.policy, 2, learner.start(0), key)
+        >>> played.rewards.shape
+        (3, 500, 2)
+    """
     count, horizon = len(jax.tree.leaves(particles)[0]), environment.horizon
     reset_key, noise_key = jax.random.split(key)
     keys = jax.random.split(reset_key, (count, num))
     noise = policy.noise(noise_key, (horizon, count * num)).reshape(horizon, count, num, -1)
 
     def one(theta: PyTree, keys: jax.Array, noise: jax.Array) -> Trajectories:
-        def step(carry, xi):
+        def step(carry: tuple[PyTree, jax.Array], xi: jax.Array) -> tuple[Any, Any]:
             states, alive = carry
             seen = jax.vmap(environment.observe)(states)
             actions = jax.vmap(policy.act, (None, 0, 0))(theta, seen, xi)
@@ -50,29 +84,50 @@ def _where(condition: jax.Array, yes: jax.Array, no: jax.Array) -> jax.Array:
     return jnp.where(condition.reshape(-1, *(1,) * (yes.ndim - 1)), yes, no)
 
 
-def act_all(policy: Policy) -> Callable[[Particles, jax.Array, jax.Array], jax.Array]:
-    """The actions of all particles: observations and noise have axes (M, num, …)."""
-    return jax.vmap(jax.vmap(policy.act, (None, 0, 0)))
-
-
 def play_outside(
-    environment: Any, act: Callable, policy: Policy, num: int, particles: Particles, key: jax.Array
+    environment: Collector, policy: Policy, num: int, particles: Particles, key: jax.Array
 ) -> Trajectories:
-    """`play` for an environment that collects whole episodes; `act` is `act_all`, compiled."""
+    """`play` for an environment that collects whole episodes on the host.
+
+    Args:
+        environment: the task, such as `spos.rl.gymnasium` gives.
+        policy: what turns particles into actions.
+        num: episodes of each particle.
+        particles: the parameters of M policies.
+        key: all randomness; the seed of the environment is drawn from it, too.
+
+    Returns:
+        Episodes whose arrays, those of NumPy, have a leading axis of particles.
+    """
     count, horizon = len(jax.tree.leaves(particles)[0]), environment.horizon
-    noise = np.asarray(policy.noise(key, (horizon, count * num)))
-    noise = noise.reshape(horizon, count, num, -1)
-    seed = int(jax.random.randint(jax.random.fold_in(key, 2), (), 0, 2**31 - 1))
+    seed, drawn = _randomness(count, num, horizon, policy, key)
+    noise = np.asarray(drawn)
 
     def choose(observations: np.ndarray, step: int) -> np.ndarray:
         seen = observations.reshape(count, num, -1)
-        chosen = np.asarray(act(particles, seen, noise[step]))
+        chosen = np.asarray(_act(policy, particles, seen, noise[step]))
         return chosen.reshape(count * num, *chosen.shape[2:])
 
-    episodes = environment.collect(choose, count * num, seed)
+    episodes = environment.collect(choose, count * num, int(seed))
     rows = [_by_particle(part, count, 1) for part in episodes[:4]]
     ends = [_by_particle(part, count, 0) for part in episodes[4:]]
     return Trajectories._make((*rows, *ends))
+
+
+@compiled(3)
+def _randomness(
+    count: int, num: int, horizon: int, policy: Policy, key: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    reset_key, noise_key = jax.random.split(key)
+    seed = jax.random.randint(reset_key, (), 0, 2**31 - 1)
+    noise = policy.noise(noise_key, (horizon, count * num))
+    return seed, noise.reshape(horizon, count, num, -1)
+
+
+@compiled()
+def _act(policy: Policy, particles: Particles, seen: Any, noise: Any) -> jax.Array:
+    """The actions of all particles; observations and noise have axes (M, num, …)."""
+    return jax.vmap(jax.vmap(policy.act, (None, 0, 0)))(particles, seen, noise)
 
 
 def _by_particle(part: np.ndarray, count: int, axis: int) -> np.ndarray:
@@ -80,11 +135,11 @@ def _by_particle(part: np.ndarray, count: int, axis: int) -> np.ndarray:
     return np.moveaxis(split, axis, 0)
 
 
-def blank(environment: Any, num: int, particles: Particles) -> Trajectories:
+def blank(outline: Outline, num: int, particles: Particles) -> Trajectories:
     """Episodes by shape alone, for an environment that cannot be traced."""
-    count, size = len(jax.tree.leaves(particles)[0]), environment.observation_size
-    steps, ends = (count, environment.horizon, num), (count, num)
-    choices = () if isinstance(environment.actions, Discrete) else environment.actions
-    rows = [jnp.zeros(shape) for shape in ((*steps, size), (*steps, *choices), steps, steps)]
+    count, size = len(jax.tree.leaves(particles)[0]), outline.observation_size
+    steps, ends = (count, outline.horizon, num), (count, num)
+    action = (outline.actions.size,) if isinstance(outline.actions, Continuous) else ()
+    rows = [jnp.zeros(shape) for shape in ((*steps, size), (*steps, *action), steps, steps)]
     over = jnp.zeros(ends, bool)
     return Trajectories._make((*rows, over, over, jnp.zeros((*ends, size))))

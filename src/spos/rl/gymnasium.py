@@ -21,22 +21,40 @@ from typing import Any
 import numpy as np
 
 from spos import checks
-from spos.rl.envs.environment import Continuous, Discrete
+from spos.rl.envs.environment import Actions, Continuous, Discrete
+from spos.rl.episodes import Act
 from spos.rl.trajectories import Trajectories
 
-# (observations (num, o), step) -> actions (num,) of integers or (num, size) of numbers
-Act = Callable[[np.ndarray, int], Any]
 MODES = ("sync", "async")
 
 
 def gymnasium(
     name: str, *, horizon: int | None = None, mode: str = "sync", **options: Any
 ) -> "GymnasiumEnvironment":
-    """The Gymnasium environment registered under `name`, say "Pendulum-v1".
+    """A Gymnasium environment. Needs `pip install 'spos[rl]'`.
 
-    `horizon` is the length of an episode, by default the environment's own limit. `mode` is "sync",
-    all environments in this process, or "async", a process for each, which pays where a step is
-    slow. `options` go to the environment itself. Needs `pip install 'spos[rl]'`.
+    Args:
+        name: under which it is registered, say "Pendulum-v1".
+        horizon: the length of an episode, by default the environment's own limit.
+        mode: "sync", all environments in this process, or "async", a process for each, which pays
+            where a step is slow.
+        **options: go to the environment itself.
+
+    Returns:
+        What `spos.rl.train` takes as its environment.
+
+    Raises:
+        ValueError: if the name is not registered, or an environment without a limit gets no
+            `horizon`.
+        TypeError: if observations or actions are of a space that policies cannot use.
+
+    Example:
+        >>> with spos.rl.gymnasium("CartPole-v1", horizon=20) as environment:
+        ...     trained = spos.rl.train(
+        ...         environment, num_iterations=2, num_particles=2, num_episodes=2
+        ...     )
+        >>> trained.returns.shape
+        (2, 2)
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be the id of a Gymnasium environment, got {name!r}")
@@ -65,10 +83,19 @@ class GymnasiumEnvironment:
             one.close()
 
     def collect(self, act: Act, num: int, seed: int) -> Trajectories:
-        """`num` episodes with the actions of `act`; the same seed gives the same episodes.
+        """Episodes side by side.
 
-        An observation, reward or action that is not finite raises a FloatingPointError that names
-        the environment and the step.
+        Args:
+            act: from observations (num, o) and the number of the step to actions.
+            num: how many episodes.
+            seed: the same seed gives the same episodes.
+
+        Returns:
+            The episodes, as arrays of NumPy.
+
+        Raises:
+            FloatingPointError: if an observation, reward or action is not finite; it names the
+                environment and the step.
         """
         num = checks.whole("num", num)
         seed = checks.whole("seed", seed, at_least=0)
@@ -140,8 +167,8 @@ class GymnasiumEnvironment:
             return np.zeros(shape, np.int32)
         return np.zeros((*shape, self.actions.size), np.float32)
 
-    def _checked_actions(self, chosen: Any, num: int) -> np.ndarray:
-        chosen = np.asarray(chosen)
+    def _checked_actions(self, given: Any, num: int) -> np.ndarray:
+        chosen: np.ndarray = np.asarray(given)
         if isinstance(self.actions, Discrete):
             count = self.actions.count
             if chosen.shape != (num,) or chosen.dtype.kind not in "iu":
@@ -194,7 +221,7 @@ def _observation_size(gym: Any, space: Any) -> int:
     return int(gym.spaces.flatdim(space))
 
 
-def _actions(gym: Any, space: Any) -> tuple[Discrete | Continuous, Callable]:
+def _actions(gym: Any, space: Any) -> tuple[Actions, Callable[[np.ndarray], np.ndarray]]:
     """What a policy may do, and how that becomes an action of the space."""
     if isinstance(space, gym.spaces.Discrete):
         return Discrete(int(space.n)), lambda chosen: chosen + space.start
@@ -208,12 +235,13 @@ def _into_box(box: Any, chosen: np.ndarray) -> np.ndarray:
     bounded = np.isfinite(box.low) & np.isfinite(box.high)
     low, high = np.where(bounded, box.low, -1.0), np.where(bounded, box.high, 1.0)
     scaled = low + 0.5 * (chosen + 1.0) * (high - low)
-    return np.clip(scaled, box.low, box.high).astype(box.dtype)
+    inside: np.ndarray = np.clip(scaled, box.low, box.high).astype(box.dtype)
+    return inside
 
 
-def _finite(what: str, values: Any, running: np.ndarray, when: str) -> np.ndarray:
+def _finite(what: str, given: Any, running: np.ndarray, when: str) -> np.ndarray:
     """The values, if all of those of running episodes are finite."""
-    values = np.asarray(values)
+    values: np.ndarray = np.asarray(given)
     if values.dtype.kind == "f":
         bad = running & ~np.isfinite(values.reshape(len(running), -1)).all(axis=1)
         if bad.any():

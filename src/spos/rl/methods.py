@@ -47,19 +47,21 @@ class Independent(Sampler):
         return Drift(scores)
 
 
-def independent(target: Target, learning_rate: StepSize, beta: Number) -> Sampler:
-    return Independent.of(target, learning_rate, preconditioner=adam())
+def independent(target: Target, step_size: StepSize, beta: Number) -> Independent:
+    """Each policy climbs by itself; `beta` is of no use."""
+    return Independent.of(target, step_size, preconditioner=adam())
 
 
-def svpg(target: Target, learning_rate: StepSize, beta: Number) -> Sampler:
-    return svgd(target, learning_rate, preconditioner=adam())
+def svpg(target: Target, step_size: StepSize, beta: Number) -> Sampler:
+    """Stein variational policy gradient; `beta` is of no use."""
+    return svgd(target, step_size, preconditioner=adam())
 
 
-def spos_pg(target: Target, learning_rate: StepSize, beta: Number) -> Sampler:
-    return spos(target, learning_rate, beta, preconditioner=adam())
+def spos_pg(target: Target, step_size: StepSize, beta: Number) -> Sampler:
+    """SPOS policy gradient."""
+    return spos(target, step_size, beta, preconditioner=adam())
 
 
-# (target, learning_rate, beta); the first two have no use for β
 METHODS: dict[str, Callable[[Target, StepSize, Number], Sampler]] = {
     "independent": independent,
     "svpg": svpg,

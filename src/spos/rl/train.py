@@ -1,250 +1,109 @@
-"""Training: many policies on one task, as particles of one sampler.
+"""Train policies on a task.
 
-    trained = spos.rl.train("swing_up", method="spos", estimator="a2c", iterations=300)
-    act = trained.policy(jax.random.key(0))
-
-An iteration is: every particle plays its episodes, its score is the policy gradient over α, and the
-sampler takes a step. With a pure environment all of it is one compiled function inside
-`spos.sample`; with one that lives outside, such as Gymnasium's, the episodes are played first and
-handed to the same step as its batch.
+trained = spos.rl.train("swing_up", method="spos", gradient="a2c", num_iterations=300)
+act = trained.policy(jax.random.key(0))
 """
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
-
-import jax
-import numpy as np
+from typing import Any
 
 from spos import checks
-from spos.dynamics.sampler import Sampler
-from spos.io.progress import Progress, wanted
-from spos.loop.guard import NonFiniteError
-from spos.loop.run import draw, run_key
-from spos.loop.sample import Callback, sample
-from spos.result import versions
-from spos.rl import advantages, coverage, envs, policies
-from spos.rl.envs import Discrete, Environment
-from spos.rl.episodes import act_all, blank, play, play_outside
+from spos.dynamics.schedules import StepSize
+from spos.loop.sample import Callback
+from spos.rl import advantages, envs, policies
+from spos.rl.learning import Learner
 from spos.rl.methods import METHODS
-from spos.rl.policies import HIDDEN, Network, Policy
+from spos.rl.policies import HIDDEN
+from spos.rl.task import task
 from spos.rl.trained import Trained
-from spos.rl.trajectories import Trajectories
-from spos.targets.policy import Memory, Parts, PolicyPosterior
-from spos.types import Particles, State
-from spos.values import as_function
+from spos.targets.policy import LogPrior, policy_posterior
+from spos.types import Number, PathLike
 
 BETA = 1e5
-
-
-@dataclass(frozen=True, eq=False)
-class Learner:
-    """A task, a method and their settings, ready to train from any seed. Runs of one learner share
-    its compiled program."""
-
-    environment: Any
-    policy: Policy
-    sampler: Sampler
-    particles: int
-    episodes: int
-    iterations: int
-    settings: dict[str, Any]
-    network: Network | None
-
-    def start(self, seed: int) -> Particles:
-        """The policies before training."""
-        key = jax.random.fold_in(run_key(seed), 2**31)  # no iteration has this number
-        return jax.vmap(self.policy.init)(jax.random.split(key, self.particles))
-
-    def train(
-        self,
-        seed: int = 0,
-        *,
-        checkpoint: Any = None,
-        checkpoint_every: float = 30.0,
-        progress: bool | None = None,
-        callback: Callback | None = None,
-    ) -> Trained:
-        """Run all iterations. `callback(state, info)` is called after each and ends the run if it
-        returns true; the other arguments are those of `spos.sample`."""
-        start = self.start(checks.whole("seed", seed, at_least=0, below=2**32))
-        if not isinstance(self.environment, Environment):
-            if checkpoint is not None:
-                raise ValueError(
-                    "checkpoint must be None for an environment outside the compiled program, "
-                    f"got {checkpoint!r}"
-                )
-            return self._train_outside(start, seed, progress)
-        try:
-            result = sample(
-                self.sampler,
-                start,
-                self.iterations,
-                seed=seed,
-                progress=progress,
-                checkpoint=checkpoint,
-                checkpoint_every=checkpoint_every,
-                callback=callback,
-                callback_every=1,
-            )
-        except NonFiniteError as error:
-            self._explain(error, seed)
-        memory = result.score_memory
-        return self._trained(result.particles, memory, seed, result.seconds, result.interrupted)
-
-    def _train_outside(self, particles: Particles, seed: int, progress: bool | None) -> Trained:
-        state, key = self.sampler.init(particles), run_key(seed)
-        step, act = jax.jit(self.sampler.step), jax.jit(act_all(self.policy))
-        bar = Progress(self.settings["method"], self.iterations) if wanted(progress) else None
-        began, interrupted = time.monotonic(), False
-        try:
-            for n in range(self.iterations):
-                here = jax.random.fold_in(key, n)
-                episodes = play_outside(
-                    self.environment, act, self.policy, self.episodes, state.particles, here
-                )
-                state, _ = step(here, state, episodes)
-                if bar is not None:
-                    bar.update(n + 1, mean=float(state.score_memory.returns[n].mean()))
-        except KeyboardInterrupt:
-            interrupted = True
-        seconds = time.monotonic() - began
-        return self._trained(state.particles, state.score_memory, seed, seconds, interrupted)
-
-    def _trained(
-        self, particles: Particles, memory: Memory, seed: int, seconds: float, interrupted: bool
-    ) -> Trained:
-        done = int(memory.iteration)
-        seen = np.asarray(memory.coverage)[:done]
-        return Trained(
-            particles=particles,
-            returns=np.asarray(memory.returns)[:done],
-            coverage=seen if memory.visited.size else np.empty(0),
-            settings={**self.settings, "seed": seed},
-            versions=versions(),
-            seconds=seconds,
-            interrupted=interrupted or done < self.iterations,
-            network=self.network,
-        )
-
-    def _explain(self, error: NonFiniteError, seed: int) -> NoReturn:
-        """Was it the environment? Then say where; the state before is kept in the error."""
-        state: State = error.state
-        key = jax.random.fold_in(run_key(seed), state.step)
-        batch = draw(self.sampler, key, state)
-        episodes = play(self.environment, self.policy, self.episodes, state.particles, batch)
-        where = first_bad(episodes)
-        if where is None:
-            raise error
-        message = f"iteration {int(state.step)}: {where}. Check the environment there."
-        raise NonFiniteError(message, error.state, error.result) from error
-
-
-def first_bad(episodes: Trajectories) -> str | None:
-    """The earliest observation or reward that is not a finite number, in words."""
-    alive = np.asarray(episodes.alive) > 0
-    bad = {
-        "observation": ~np.isfinite(np.asarray(episodes.observations)).all(axis=-1) & alive,
-        "reward": ~np.isfinite(np.asarray(episodes.rewards)) & alive,
-    }
-    found = [(place[1], name, place) for name, mask in bad.items() for place in np.argwhere(mask)]
-    if not found:
-        return None
-    _, name, (particle, step, episode) = min(found, key=lambda each: each[:2])
-    values = {"observation": episodes.observations, "reward": episodes.rewards}[name]
-    value = np.asarray(values)[particle, step, episode]
-    return f"particle {particle}, episode {episode}, step {step}: the {name} is {value}"
 
 
 def learner(
     environment: Any,
     method: str = "spos",
-    estimator: str = "a2c",
+    gradient: str = "a2c",
     *,
-    iterations: int = 100,
-    particles: int = 16,
-    episodes: int = 20,
-    learning_rate: Any = 5e-3,
-    beta: Any = BETA,
-    alpha: Any = 10.0,
-    gamma: float = 0.99,
-    lam: float = 1.0,
+    num_iterations: int = 100,
+    num_particles: int = 16,
+    num_episodes: int = 20,
+    step_size: StepSize = 5e-3,
+    beta: Number = BETA,
+    alpha: Number = 10.0,
+    gamma: Number = 0.99,
+    lam: Number = 1.0,
     critic: str = "linear",
     standardize: bool = True,
-    log_prior: Any = None,
+    log_prior: LogPrior | None = None,
     hidden: Sequence[int] = HIDDEN,
-    network: Network | None = None,
+    network: Any = None,
 ) -> Learner:
-    """See `train`."""
+    """What `train` trains, to be trained from several seeds or looked at.
+
+    Args:
+        environment: a name from `spos.rl.envs.ENVIRONMENTS`, an `Environment`, or
+            `spos.rl.gymnasium(...)`.
+        method: "spos", "svpg" or "independent".
+        gradient: of the policy, "a2c" or "reinforce".
+        num_iterations: how many steps all policies take.
+        num_particles: how many policies learn.
+        num_episodes: of each particle in every iteration.
+        step_size: of Adam, a number above 0 or a schedule.
+        beta: 1/β weighs each policy's own gradient and the noise ("spos" alone).
+        alpha: the temperature of the posterior, above 0.
+        gamma: the discount γ, from 0 to 1.
+        lam: λ of generalized advantages, from 0 to 1 ("a2c" alone).
+        critic: "linear" or "network" ("a2c" alone).
+        standardize: bring each particle's advantages to mean 0 and deviation 1.
+        log_prior: log p of one policy's parameters; flat without.
+        hidden: the widths of the layers of a policy.
+        network: one of one's own instead, with `init` and `apply` (`spos.rl.Network`).
+
+    Returns:
+        The learner.
+
+    Raises:
+        ValueError: if an argument is out of range or no known name.
+        TypeError: if the environment lacks what a task needs.
+
+    Example:
+        >>> learner = spos.rl.learner("cartpole", method="svpg", num_particles=4)
+        >>> learner.settings["step_size"], learner.settings["gradient"]
+        (0.005, 'a2c')
+    """
     if isinstance(environment, str):
         environment = envs.make(checks.one_of("environment", environment, envs.ENVIRONMENTS))
-    for name in ("observation_size", "actions", "horizon"):
+    for name in ("name", "observation_size", "actions", "horizon"):
         if not hasattr(environment, name):
             raise TypeError(f"environment must have {name}, got {environment!r}")
     checks.one_of("method", method, METHODS)
-    checks.one_of("estimator", estimator, advantages.ESTIMATORS)
-    checks.whole("iterations", iterations)
-    checks.whole("particles", particles, at_least=2 if method == "svpg" else 1)
-    checks.whole("episodes", episodes)
-    checks.positive("learning_rate", learning_rate)
-    actions, size = environment.actions, environment.observation_size
-    policy = policies.make(size, actions, hidden, network)
-    if estimator == "a2c":
-        judged = advantages.a2c(gamma, lam, critic)
-    else:
-        judged = advantages.reinforce(gamma)
-    parts = Parts(
-        play=lambda theta, key: play(environment, policy, episodes, theta, key),
-        log_policy=policy.log_prob,
-        first_critic=lambda: judged.init(size),
-        advantages=judged.apply,
-        cells=coverage.grid(getattr(environment, "name", "")),
+    checks.whole("num_particles", num_particles, at_least=2 if method == "svpg" else 1)
+    checks.whole("num_episodes", num_episodes)
+    judge = advantages.make(gradient, gamma, lam, critic)
+    policy = policies.make(environment.observation_size, environment.actions, hidden, network)
+    target = policy_posterior(
+        task(environment, policy, judge, num_episodes),
+        alpha,
+        num_iterations=num_iterations,
+        log_prior=log_prior,
+        standardize=standardize,
     )
-    if not isinstance(environment, Environment):
-        parts = parts._replace(play=lambda theta, key: blank(environment, episodes, theta))
-    about = {
-        "environment": environment.name,
-        "method": method,
-        "estimator": estimator,
-        "iterations": iterations,
-        "particles": particles,
-        "episodes": episodes,
-        "horizon": environment.horizon,
-        "learning_rate": learning_rate,
-        "beta": beta if method == "spos" else None,
-        "alpha": alpha,
-        "gamma": gamma,
-        "lam": lam if estimator == "a2c" else None,
-        "critic": critic if estimator == "a2c" else None,
-        "standardize": standardize,
-        "policy": {
-            "observation_size": size,
-            "actions": "discrete" if isinstance(actions, Discrete) else "continuous",
-            "size": actions[0],
-            "hidden": list(hidden),
-        },
-    }
-    target = PolicyPosterior(
-        checks.positive("alpha", alpha),
-        None if log_prior is None else as_function(log_prior),
-        parts,
-        iterations,
-        standardize,
-        tuple((name, str(told)) for name, told in about.items()),
-    )
-    sampler = METHODS[method](target, learning_rate, beta)
-    return Learner(environment, policy, sampler, particles, episodes, iterations, about, network)
+    return Learner(environment, method, METHODS[method](target, step_size, beta), num_particles)
 
 
 def train(
     environment: Any,
     method: str = "spos",
-    estimator: str = "a2c",
+    gradient: str = "a2c",
     *,
     seed: int = 0,
-    checkpoint: Any = None,
+    callback: Callback | None = None,
     progress: bool | None = None,
+    checkpoint: PathLike | None = None,
+    checkpoint_every: float = 30.0,
     **settings: Any,
 ) -> Trained:
     """Train policies on a task.
@@ -253,12 +112,34 @@ def train(
         environment: a name from `spos.rl.envs.ENVIRONMENTS`, an `Environment`, or
             `spos.rl.gymnasium(...)`.
         method: "spos", "svpg" or "independent".
-        estimator: of the policy gradient, "a2c" or "reinforce".
-        checkpoint: a folder to save the run in and to continue it from, for pure environments.
-        settings: `iterations`, `particles`, `episodes` of each particle and iteration,
-            `learning_rate`, `beta` (spos), `alpha`, `gamma`, `lam` and `critic` (a2c: "linear" or
-            "network"), `standardize`, `log_prior(theta)` (flat without), `hidden` layers, or a
-            `network` of one's own.
+        gradient: of the policy, "a2c" or "reinforce".
+        seed: the same seed gives the same bits.
+        callback: called as `callback(state, info)` after each iteration; a true return value ends
+            the run.
+        progress: show a progress line; by default only on a terminal.
+        checkpoint: a folder to save the run in and to go on from, to the same bits.
+        checkpoint_every: the number of seconds between two saves.
+        **settings: the other arguments of `spos.rl.learner`, such as `num_iterations`,
+            `num_particles`, `num_episodes` and `step_size`.
+
+    Returns:
+        The policies, and how their returns grew.
+
+    Raises:
+        NonFiniteError: if a particle, an observation or a reward leaves the finite numbers; its
+            `state` is the last good one.
+
+    Example:
+        >>> trained = spos.rl.train("cartpole", num_iterations=3, num_particles=2, num_episodes=2)
+        >>> act = trained.policy()
+        >>> act([0.0, 0.0, 0.1, 0.0]).shape
+        (1,)
     """
-    made = learner(environment, method, estimator, **settings)
-    return made.train(seed, checkpoint=checkpoint, progress=progress)
+    made = learner(environment, method, gradient, **settings)
+    return made.train(
+        seed,
+        callback=callback,
+        progress=progress,
+        checkpoint=checkpoint,
+        checkpoint_every=checkpoint_every,
+    )

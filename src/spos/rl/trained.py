@@ -12,19 +12,36 @@ import numpy as np
 from spos.io import archive
 from spos.rl import policies
 from spos.rl.envs import Continuous, Discrete
-from spos.rl.policies import Network, Policy
-from spos.types import Particles
+from spos.rl.policies import Policy
+from spos.targets.layers import AnyNetwork
+from spos.types import Particles, PathLike
 
 FORMAT = "spos policies 1"
+# what settings were called in the first files
+EARLIER = {
+    "estimator": "gradient",
+    "iterations": "num_iterations",
+    "particles": "num_particles",
+    "episodes": "num_episodes",
+    "learning_rate": "step_size",
+}
 
 
 @dataclass(frozen=True)
 class Trained:
     """A finished (or interrupted) training run.
 
-    `returns[k, i]` is the mean return of the episodes that particle i played in iteration k, before
-    the update of that iteration. `coverage[k]` is the share of the grid's cells that any particle
-    has visited by then (empty for a task without a grid).
+    Attributes:
+        particles: the policies, a pytree whose leaves have a leading axis of particles.
+        returns: (iterations, M). `returns[k, i]` is the mean return of the episodes that particle i
+            played in iteration k, before the update of that iteration.
+        coverage: (iterations,), the share of the grid's cells that any particle has visited by
+            then; empty for a task without a grid.
+        settings: how the run was made, as plain data.
+        versions: of the packages.
+        seconds: how long it took.
+        interrupted: did it end before its last iteration?
+        network: that of the policies, where it is not the default one.
     """
 
     particles: Particles
@@ -34,14 +51,22 @@ class Trained:
     versions: Mapping[str, str]
     seconds: float
     interrupted: bool
-    network: Network | None = field(default=None, repr=False)  # where it is not the default one
+    network: AnyNetwork | None = field(default=None, repr=False)
 
     @property
-    def iterations(self) -> int:
+    def num_iterations(self) -> int:
+        """How many were done."""
         return len(self.returns)
 
     def best(self, last: int = 10) -> int:
-        """The particle with the highest mean return over the last iterations."""
+        """The particle with the highest mean return over the last iterations.
+
+        Args:
+            last: how many iterations count.
+
+        Returns:
+            The number of the particle.
+        """
         return int(np.argmax(self.returns[-last:].mean(axis=0)))
 
     def policy(
@@ -49,9 +74,18 @@ class Trained:
     ) -> Callable[[Any], np.ndarray]:
         """A function from an observation to an action.
 
-        With a `key` one particle is drawn and acts, as in Thompson sampling; with `particle` that
-        one acts; with neither, the average of all: of their actions where these are numbers, of
-        their probabilities where they are choices.
+        Without arguments it is the average of all particles: of their actions where these are
+        numbers, of their probabilities where they are choices.
+
+        Args:
+            key: draws one particle, which acts, as in Thompson sampling.
+            particle: the number of the one that acts.
+
+        Returns:
+            The function.
+
+        Raises:
+            ValueError: if both are given, or there is no such particle.
         """
         if key is not None and particle is not None:
             raise ValueError("give key or particle, not both")
@@ -65,8 +99,15 @@ class Trained:
         average = jax.jit(self._policy().average)
         return lambda observation: np.asarray(average(some, jnp.asarray(observation, jnp.float32)))
 
-    def save(self, path: Any) -> Path:
-        """One `.npz` file, written whole or not at all."""
+    def save(self, path: PathLike) -> Path:
+        """Write one `.npz` file, whole or not at all; `spos.rl.load` reads it.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The path.
+        """
         path = Path(path)
         own = {OWN_NETWORK: self.network is not None}
         archive.save_fields(path, FORMAT, {**vars(self), **own}, SAVED)
@@ -84,9 +125,27 @@ OWN_NETWORK = "own network"
 SAVED = {**archive.fields_of(Trained, without=["network"]), OWN_NETWORK: bool}
 
 
-def load(path: Any, network: Network | None = None) -> Trained:
-    """What `Trained.save` wrote. Policies with a network of one's own need it again to act."""
+def load(path: PathLike, network: Any = None) -> Trained:
+    """What `Trained.save` wrote.
+
+    Args:
+        path: of the file.
+        network: the one that the policies were trained with, where it is not the default one.
+
+    Returns:
+        The run.
+
+    Raises:
+        ValueError: if it is a file of another kind, or the network is missing.
+        FileNotFoundError: if there is none.
+
+    Example:
+        >>> trained = spos.rl.train("cartpole", num_iterations=1, num_particles=2, num_episodes=1)
+        >>> spos.rl.load(trained.save("cartpole.npz")).returns.shape
+        (1, 2)
+    """
     fields = archive.load_fields(Path(path), FORMAT, SAVED)
     if fields.pop(OWN_NETWORK) and network is None:
         raise ValueError(f"network must be the one that {path} was trained with, got None")
-    return Trained(**fields, network=network)
+    told = {EARLIER.get(name, name): value for name, value in fields["settings"].items()}
+    return Trained(**{**fields, "settings": told}, network=network)

@@ -2,6 +2,9 @@
 
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
+
 
 class Trajectories(NamedTuple):
     """`num` episodes of at most T steps, as arrays of JAX or NumPy.
@@ -17,3 +20,14 @@ class Trajectories(NamedTuple):
     terminated: Any  # (num,) bool: the task ended, nothing was left to earn
     truncated: Any  # (num,) bool: time ran out, more could have been earned
     last_observations: Any  # (num, o): after the last step that counted
+
+
+def following(episodes: Trajectories) -> jax.Array:
+    """(T, num): 1 where the next row belongs to the same episode."""
+    return jnp.concatenate([episodes.alive[1:], jnp.zeros_like(episodes.alive[:1])])
+
+
+def times(episodes: Trajectories) -> jax.Array:
+    """(T, num): the number of the step, in the precision of the rewards."""
+    steps = jnp.arange(len(episodes.rewards), dtype=episodes.rewards.dtype)
+    return jnp.broadcast_to(steps[:, None], episodes.rewards.shape)

@@ -22,7 +22,12 @@ from spos.values import Value, as_function, static, value
 
 @value
 class Network(Value):
-    """Any function with parameters: `init(key)` draws them, `apply(parameters, x)` uses them."""
+    """Any function with parameters.
+
+    Attributes:
+        init: `init(key)` draws the parameters.
+        apply: `apply(parameters, x)` uses them, with x of shape (…, inputs).
+    """
 
     init: Callable[[jax.Array], PyTree]
     apply: Callable[..., jax.Array]  # (parameters, (…, inputs)) -> (…, outputs)

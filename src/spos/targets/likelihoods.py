@@ -28,25 +28,62 @@ class Likelihood(Value):
     classes: ClassVar[bool] = False  # is y a class, or a number?
 
     def init(self, outputs: jax.Array, y: jax.Array) -> PyTree:
-        """The likelihood's own parameters before the first step."""
+        """Its own parameters, before they are fitted.
+
+        Args:
+            outputs: of a network, at some rows.
+            y: the outcomes of those rows.
+
+        Returns:
+            A pytree of arrays; empty without own parameters.
+        """
         return ()
 
     def log_prob(self, own: PyTree, outputs: jax.Array, y: jax.Array) -> jax.Array:
-        """log p(y | outputs) for every row."""
+        """The log-probability of outcomes.
+
+        Args:
+            own: its own parameters.
+            outputs: of the network.
+            y: the outcomes.
+
+        Returns:
+            One number per row.
+        """
         raise NotImplementedError
 
     def log_prior(self, own: PyTree) -> Any:
-        """Of the likelihood's own parameters."""
+        """The log-prior of its own parameters.
+
+        Args:
+            own: its own parameters.
+
+        Returns:
+            One number.
+        """
         return 0.0
 
     def moments(self, own: PyTree, outputs: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Mean and variance of y, each (n,)."""
+        """What outcomes are to be expected.
+
+        Args:
+            own: its own parameters.
+            outputs: of the network.
+
+        Returns:
+            The mean of an outcome, and its variance.
+        """
         raise TypeError(f"{type(self).__name__} has no moments: y is a class")
 
 
 @value
 class Gaussian(Likelihood):
-    """See `gaussian`."""
+    """Noise of one unknown size; see `gaussian`.
+
+    Attributes:
+        shape: of the Gamma prior of the noise's precision.
+        rate: of the Gamma prior of the noise's precision.
+    """
 
     shape: Number
     rate: Number
@@ -118,7 +155,16 @@ def categorical() -> Categorical:
 
 
 def log_gamma(logarithm: Any, shape: Number, rate: Number) -> Any:
-    """The log-density of the logarithm of a Gamma variable, but for a constant."""
+    """The log-density of the logarithm of a Gamma variable, but for a constant.
+
+    Args:
+        logarithm: of the variable.
+        shape: of the Gamma law.
+        rate: of the Gamma law.
+
+    Returns:
+        One number.
+    """
     return shape * logarithm - rate * jnp.exp(logarithm)
 
 

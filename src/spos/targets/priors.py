@@ -23,17 +23,36 @@ class Prior(Value):
     """For one network: `own` are parameters of the prior, or ()."""
 
     def init(self, weights: PyTree) -> PyTree:
-        """The prior's own parameters before the first step."""
+        """The prior's own parameters before the first step.
+
+        Args:
+            weights: of one network.
+
+        Returns:
+            A pytree of arrays; () without own parameters.
+        """
         return ()
 
     def log_prob(self, own: PyTree, weights: PyTree) -> Any:
-        """One number."""
+        """The log-prior of weights, and of the prior's own parameters.
+
+        Args:
+            own: the prior's own parameters.
+            weights: of one network.
+
+        Returns:
+            One number.
+        """
         raise NotImplementedError
 
 
 @value
 class Normal(Prior):
-    """See `normal`."""
+    """Independent weights of a known scale; see `normal`.
+
+    Attributes:
+        scale: the standard deviation of a weight.
+    """
 
     scale: Number
 
@@ -43,7 +62,12 @@ class Normal(Prior):
 
 @value
 class Hierarchical(Prior):
-    """See `hierarchical`."""
+    """Independent weights of one unknown scale; see `hierarchical`.
+
+    Attributes:
+        shape: of the Gamma prior of the weights' precision.
+        rate: of the Gamma prior of the weights' precision.
+    """
 
     shape: Number
     rate: Number

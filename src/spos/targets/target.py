@@ -39,29 +39,77 @@ class Target(Value):
     remembers: ClassVar[bool] = False  # do the scores of a step build on those of earlier ones?
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
-        """The log-density of one particle, up to a constant; `batch=None` means all the data."""
+        """The log-density of one particle, up to a constant.
+
+        Args:
+            theta: one particle.
+            batch: a minibatch, such as `draw` gives; None means all the data.
+
+        Returns:
+            One number.
+        """
         raise NotImplementedError
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
-        """The gradient of `log_prob` at every particle."""
+        """The gradient of `log_prob` at every particle.
+
+        Args:
+            particles: a pytree whose leaves share a leading axis of length M.
+            batch: a minibatch; None means all the data.
+
+        Returns:
+            The scores, a pytree like `particles`.
+        """
         return score_particles(self.log_prob, particles, batch)
 
     def draw(self, key: jax.Array, step: jax.Array | int = 0) -> PyTree:
-        """The minibatch of a step, one for all particles; None where there are no data."""
+        """The minibatch of a step, one for all particles.
+
+        Args:
+            key: the randomness of the draw.
+            step: the number of the step, for batches that grow.
+
+        Returns:
+            The minibatch; None where there are no data.
+        """
         return None
 
     def first_memory(self, particles: Particles) -> PyTree:
-        """What the scores remember before the first step."""
+        """What the scores remember before the first step.
+
+        Args:
+            particles: where a run begins.
+
+        Returns:
+            The memory, a pytree of arrays.
+        """
         return ()
 
     def scores(
         self, memory: PyTree, particles: Particles, batch: PyTree
     ) -> tuple[Particles, PyTree]:
-        """The scores of a step, and what is remembered of them."""
+        """The scores of a step, and what is remembered of them.
+
+        Args:
+            memory: of the step before.
+            particles: a pytree whose leaves share a leading axis of length M.
+            batch: the minibatch of this step.
+
+        Returns:
+            The scores, and the new memory.
+        """
         return self.score(particles, batch), memory
 
     def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
-        """How many gradients, of one example at one particle, so many steps take."""
+        """How many gradients, of one example at one particle, so many steps take.
+
+        Args:
+            num_steps: of the run.
+            num_particles: M.
+
+        Returns:
+            The number of gradients.
+        """
         return num_steps * num_particles
 
     @property

@@ -3,7 +3,7 @@
     from spos import theory
 
     about = theory.constants(log_prob, bandwidth=4.0, region=(low, high))
-    bound = theory.particle_error(about, beta=0.1, particles=100, gamma0=1.0)
+    bound = theory.particle_error(about, beta=0.1, num_particles=100, gamma0=1.0)
     bound.value, bound.terms        # or, where a condition fails, None and bound.why
 
     constants     what the bounds need to know of the target and the kernel, by autodiff
@@ -12,7 +12,7 @@
     step_error    what Euler steps and minibatches cost
     convergence   Wasserstein distance to the target: its three terms and their sum
     nonconvex     the same question without convexity, for one test function
-    plan          particles, step and steps for a budget, fitted to a few short runs
+    pilot, plan   particles, step and steps for a budget, fitted to a few short runs
 
 Every file puts its mathematics on top, with the places where the paper's proofs need care. The
 bounds are worst cases: they show what depends on what, and their numbers are large.
@@ -36,7 +36,8 @@ from spos.theory.convergence import (
 )
 from spos.theory.drift import dissipation, second_moment, squared_growth, typical_score
 from spos.theory.nonconvex import nonconvex_bias
-from spos.theory.plan import ErrorModel, Pilot, Plan, Trial, pilot, plan
+from spos.theory.pilot import Pilot, Trial, pilot
+from spos.theory.plan import ErrorModel, Plan, plan
 from spos.theory.step_error import (
     DecreasingStepConstants,
     FixedStepConstants,

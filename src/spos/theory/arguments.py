@@ -23,18 +23,21 @@ def beta_weight(beta: float) -> float:
 class Run:
     """A run of SPOS as the theory sees it.
 
-    beta: infinity is SVGD, of which the convergence theory has nothing to say.
-    step_size, batch_size: the fixed ones, or the first ones (h0, B0) of the schedules
-        h0/(k+1) and B0 + log(k+1)^(100/99).
-    gamma0: γ0 = log E exp(‖θ‖²) over the start, measured from the mode; it is at least E‖θ‖². For a
-        start N(0, s² I) it is -(d/2) log(1 - 2s²), finite only for s² < 1/2.
-    gradient_at_zero: N max_q ‖F_q(0)‖, the largest rescaled gradient of a single datum at the mode:
-        the minibatch noise that is left there. 0 for the gradient of all data.
+    Attributes:
+        beta: infinity is SVGD, of which the convergence theory has nothing to say.
+        num_particles: M.
+        num_steps: T.
+        step_size: the fixed one, or the first one h0 of the schedule h0/(k+1).
+        batch_size: the fixed one, or the first one B0 of B0 + log(k+1)^(100/99).
+        gamma0: γ0 = log E exp(‖θ‖²) over the start, measured from the mode; it is at least E‖θ‖².
+            For a start N(0, s² I) it is -(d/2) log(1 - 2s²), finite only for s² < 1/2.
+        gradient_at_zero: N max_q ‖F_q(0)‖, the largest rescaled gradient of a single datum at the
+            mode: the minibatch noise that is left there. 0 for the gradient of all data.
     """
 
     beta: float
-    particles: int
-    steps: int
+    num_particles: int
+    num_steps: int
     step_size: float
     batch_size: int
     gamma0: float
@@ -42,7 +45,7 @@ class Run:
 
     def __post_init__(self) -> None:
         beta_weight(self.beta)
-        for name in ("particles", "steps", "batch_size"):
+        for name in ("num_particles", "num_steps", "batch_size"):
             checks.whole(name, getattr(self, name))
         checks.positive("step_size", self.step_size)
         not_negative("gamma0", self.gamma0)

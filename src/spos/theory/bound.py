@@ -13,10 +13,11 @@ from typing import Self
 class Bound:
     """An upper bound, or the reason why there is none.
 
-    value: the sum of the terms, or `None` where a condition of the theorem fails; `inf` only where
-        the theorem holds and its number is too large for a float.
-    terms: the pieces by name. Where the whole does not apply, the pieces that do.
-    why: the failed conditions with their numbers; empty where the bound applies.
+    Attributes:
+        value: the sum of the terms, or `None` where a condition of the theorem fails; `inf` only
+            where the theorem holds and its number is too large for a float.
+        terms: the pieces by name. Where the whole does not apply, the pieces that do.
+        why: the failed conditions with their numbers; empty where the bound applies.
     """
 
     value: float | None
@@ -25,17 +26,38 @@ class Bound:
 
     @classmethod
     def holds(cls, **terms: float) -> Self:
-        """The sum of these terms."""
+        """The sum of these terms.
+
+        Args:
+            **terms: numbers by name.
+
+        Returns:
+            The bound.
+        """
         return cls(value=sum(terms.values()), terms=terms, why="")
 
     @classmethod
     def fails(cls, why: str) -> Self:
-        """No number, for this reason."""
+        """No number, for this reason.
+
+        Args:
+            why: the condition that failed.
+
+        Returns:
+            The bound that does not apply.
+        """
         return cls(value=None, terms={}, why=why)
 
     @classmethod
     def total(cls, **parts: "Bound") -> Self:
-        """The sum of several bounds; it applies where all of them do."""
+        """The sum of several bounds; it applies where all of them do.
+
+        Args:
+            **parts: bounds by name.
+
+        Returns:
+            The bound, with a term for each part that applies.
+        """
         terms = {name: float(part) for name, part in parts.items() if part.applies}
         # Two parts often fail for one reason: say it once.
         reasons = dict.fromkeys(part.why for part in parts.values() if not part.applies)

@@ -30,17 +30,30 @@ from spos.theory.constants import Constants
 
 
 def attraction_rate(constants: Constants) -> float:
-    """λ of SVGD, m_K - H_F L_K: positive where the printed flow must collapse."""
+    """λ of SVGD, m_K - H_F L_K: positive where the printed flow must collapse.
+
+    Args:
+        constants: of the target and the kernel.
+
+    Returns:
+        The rate.
+    """
     return constants.kernel_concavity - constants.score_bound * constants.kernel_lipschitz
 
 
 def svgd_spread(constants: Constants, *, initial_spread: float, tau: float) -> Bound:
     """EPD of the attractive SVGD flow at time tau, as printed.
 
-    initial_spread: EPD at the start, sqrt(Σ_ij ‖θ_i - θ_j‖²).
-
     It needs a bounded score, and particles within the concave cap of the kernel (m_K > 0). Where
     `attraction_rate` is negative the bound still holds, but it grows: collapse is then not shown.
+
+    Args:
+        constants: of the target and the kernel.
+        initial_spread: EPD at the start, sqrt(Σ_ij ‖θ_i - θ_j‖²).
+        tau: the time.
+
+    Returns:
+        The bound, or why it does not apply.
     """
     initial_spread = not_negative("initial_spread", initial_spread)
     tau = not_negative("tau", tau)
@@ -57,17 +70,25 @@ def svgd_spread(constants: Constants, *, initial_spread: float, tau: float) -> B
 
 
 def spos_spread(
-    constants: Constants, *, beta: float, particles: int, tau: float, initial_gap: float
+    constants: Constants, *, beta: float, num_particles: int, tau: float, initial_gap: float
 ) -> Bound:
     """EPD of the attractive SPOS flow at time tau, as printed; it needs λ > 0.
 
-    initial_gap: Γ, the mean squared distance of two independent draws from the start.
-
     The term `start` is negative where the particles begin closer together than the noise will keep
     them; the bound then rises to its limit, the term `noise`, instead of falling to it.
+
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+        num_particles: M.
+        tau: the time.
+        initial_gap: Γ, the mean squared distance of two independent draws from the start.
+
+    Returns:
+        The bound, or why it does not apply.
     """
     weight = beta_weight(beta)
-    checks.whole("particles", particles)
+    checks.whole("num_particles", num_particles)
     tau = not_negative("tau", tau)
     initial_gap = not_negative("initial_gap", initial_gap)
     rate = constants.convexity * weight + attraction_rate(constants)
@@ -78,6 +99,6 @@ def spos_spread(
             f"m_K = {constants.kernel_concavity:.4g}, H_F = {constants.score_bound:.4g}, "
             f"L_K = {constants.kernel_lipschitz:.4g}"
         )
-    limit = 4 * math.sqrt(constants.dim * weight) * particles / rate
-    start = particles * (particles - 1) * initial_gap - limit
+    limit = 4 * math.sqrt(constants.dim * weight) * num_particles / rate
+    start = num_particles * (num_particles - 1) * initial_gap - limit
     return Bound.holds(start=start * math.exp(-2 * rate * tau), noise=limit)

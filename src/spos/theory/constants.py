@@ -37,8 +37,13 @@ _HESSIANS_AT_ONCE = 64
 class Constants:
     """A target and a kernel as the theory sees them; build it by hand where they are known.
 
-    A negative `convexity` means a target that is not convex, a negative `kernel_concavity` a kernel
-    that is not concave where the particles are, an infinite `score_bound` a score without one.
+    Attributes:
+        dim: d, the number of parameters.
+        lipschitz: L_F of the drift.
+        convexity: m_F; negative for a target that is not convex.
+        score_bound: H_F; infinite for a score without a bound.
+        bandwidth: η² of the RBF kernel.
+        kernel_concavity: m_K; negative for a kernel that is not concave where the particles are.
     """
 
     dim: int
@@ -85,6 +90,17 @@ def kernel_concavity(bandwidth: float, radius: float) -> float:
 
     With u = radius²/η² it is (2/η²)(1 - 2u) exp(-u): positive only within η/√2, the concave cap of
     the kernel. Beyond u = 3/2 it stays at its worst, -(4/η²) exp(-3/2).
+
+    Args:
+        bandwidth: η², above 0.
+        radius: the largest distance of two particles.
+
+    Returns:
+        The constant.
+
+    Example:
+        >>> spos.theory.kernel_concavity(bandwidth=2.0, radius=0.0)
+        1.0
     """
     width: float = checks.positive("bandwidth", bandwidth)
     u = min(not_negative("radius", radius) ** 2 / width, 1.5)
@@ -96,25 +112,36 @@ def constants(
     bandwidth: float,
     region: tuple[ArrayLike, ArrayLike],
     *,
-    samples: int = 1024,
+    num_points: int = 1024,
     seed: int = 0,
 ) -> Constants:
     """Estimate the constants of `log_prob` over a box by automatic differentiation.
-
-    log_prob: the log-density, up to a constant, at one point of shape (d,).
-    bandwidth: η² of the RBF kernel.
-    region: the box as (low, high), two arrays of shape (d,).
-    samples: how many points are drawn uniformly in the box.
 
     L_F is the largest absolute eigenvalue of the Hessian of -log p met on the way, m_F the smallest
     eigenvalue, H_F the longest gradient. Finitely many points can miss the extremes, so L_F and H_F
     are estimates from below and m_F is one from above: read the bounds built on them as slightly
     hopeful. For a Gaussian L_F and m_F are exact. m_K is that of particles anywhere in the box; it
     is exact.
+
+    Args:
+        log_prob: the log-density, up to a constant, at one point of shape (d,).
+        bandwidth: η² of the RBF kernel.
+        region: the box as (low, high), two arrays of shape (d,).
+        num_points: how many points are drawn uniformly in the box.
+        seed: of those points.
+
+    Returns:
+        The constants.
+
+    Example:
+        >>> box = (jnp.array([-1.0]), jnp.array([1.0]))
+        >>> about = spos.theory.constants(lambda x: -(x @ x), 4.0, box, num_points=8)
+        >>> about.lipschitz, about.convexity
+        (2.0, 2.0)
     """
     checks.function("log_prob", log_prob)
     checks.positive("bandwidth", bandwidth)
-    checks.whole("samples", samples)
+    checks.whole("num_points", num_points)
     if len(region) != 2:
         raise ValueError(f"region must be a pair (low, high), got {len(region)} entries")
     low, high = (jnp.asarray(corner, dtype=float) for corner in region)
@@ -130,7 +157,9 @@ def constants(
         curvatures = jnp.linalg.eigvalsh(-jax.hessian(log_prob)(point))
         return curvatures[0], curvatures[-1], jnp.linalg.norm(jax.grad(log_prob)(point))
 
-    points = jax.random.uniform(jax.random.key(seed), (samples, low.size), minval=low, maxval=high)
+    points = jax.random.uniform(
+        jax.random.key(seed), (num_points, low.size), minval=low, maxval=high
+    )
     smallest, largest, slopes = jax.lax.map(extremes, points, batch_size=_HESSIANS_AT_ONCE)
     convexity, top, slope = float(smallest.min()), float(largest.max()), float(slopes.max())
     if not all(map(math.isfinite, (convexity, top, slope))):

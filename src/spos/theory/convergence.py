@@ -46,16 +46,30 @@ from spos.theory.step_error import decreasing_step_error, fixed_step_error
 
 
 class ParticleConstants(NamedTuple):
-    """c1 scales the particle term; 1/β has to exceed c2."""
+    """The constants of the particle term.
+
+    Attributes:
+        c1: scales the term.
+        c2: what 1/β has to exceed.
+    """
 
     c1: float
     c2: float
 
 
 def particle_constants(constants: Constants, *, beta: float, gamma0: float) -> ParticleConstants:
-    """c1 and c2 from the proof; a `ValueError` where m' ≤ 0 leaves H_θ undefined.
+    """c1 and c2 from the proof; both depend on β, through H_θ.
 
-    Both depend on β, through H_θ.
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+        gamma0: γ0 = log E exp(‖θ‖²) over the start, measured from the mode; see `Run`.
+
+    Returns:
+        The constants.
+
+    Raises:
+        ValueError: where m' ≤ 0 leaves them undefined.
     """
     score = float(typical_score(constants, beta=beta, gamma0=gamma0))
     opposing = 2.5 * score * constants.kernel_lipschitz
@@ -66,28 +80,56 @@ def particle_constants(constants: Constants, *, beta: float, gamma0: float) -> P
     )
 
 
-def particle_error(constants: Constants, *, beta: float, particles: int, gamma0: float) -> Bound:
+def particle_error(
+    constants: Constants, *, beta: float, num_particles: int, gamma0: float
+) -> Bound:
     """W1 between one of M exact particles and the mean-field flow, at any time.
 
     It needs m' > 0, for H_θ to exist, and the stronger 1/β > c2.
+
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+        num_particles: M.
+        gamma0: γ0 = log E exp(‖θ‖²) over the start, measured from the mode; see `Run`.
+
+    Returns:
+        The bound, or why it does not apply.
     """
-    checks.whole("particles", particles)
+    checks.whole("num_particles", num_particles)
     gamma0 = not_negative("gamma0", gamma0)
     if why := lacks_dissipation(constants, beta):
         return Bound.fails(why)
     c1, c2 = particle_constants(constants, beta=beta, gamma0=gamma0)
     if not 1 / beta > c2:
         return Bound.fails(f"1/beta = {1 / beta:.4g} must exceed c2 = {c2:.4g}")
-    return Bound.holds(particles=c1 / (math.sqrt(particles) * (1 / beta - c2)))
+    return Bound.holds(particles=c1 / (math.sqrt(num_particles) * (1 / beta - c2)))
 
 
 def relaxation_rate(constants: Constants, beta: float) -> float:
-    """λ1, half the printed rate at which the mean-field flow nears the target."""
+    """λ1, half the printed rate at which the mean-field flow nears the target.
+
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+
+    Returns:
+        The rate.
+    """
     return constants.convexity * beta_weight(beta) - _relaxation_opponent(constants)
 
 
 def start_distance(constants: Constants, *, beta: float, gamma0: float) -> Bound:
-    """c3, a bound on the distance between start and target; needs m' > 0."""
+    """c3, a bound on the distance between start and target; needs m' > 0.
+
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+        gamma0: γ0 = log E exp(‖θ‖²) over the start, measured from the mode; see `Run`.
+
+    Returns:
+        The bound, or why it does not apply.
+    """
     gamma0 = not_negative("gamma0", gamma0)
     if why := lacks_dissipation(constants, beta):
         return Bound.fails(why)
@@ -98,7 +140,14 @@ def start_distance(constants: Constants, *, beta: float, gamma0: float) -> Bound
 def relaxation(constants: Constants, *, beta: float, tau: float, c3: float) -> Bound:
     """W1 between the mean-field flow at time tau and the target, as printed; needs λ1 > 0.
 
-    c3: the distance between start and target, known or from `start_distance`.
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+        tau: the time.
+        c3: the distance between start and target, known or from `start_distance`.
+
+    Returns:
+        The bound, or why it does not apply.
     """
     tau, c3 = not_negative("tau", tau), not_negative("c3", c3)
     rate = relaxation_rate(constants, beta)
@@ -117,9 +166,17 @@ def fixed_step_total(constants: Constants, run: Run, *, c4: float) -> Bound:
 
     Terms: `particles` falls as M^(-1/2), `relaxation` falls with time, `numerical` grows as M and
     as the square root of T.
+
+    Args:
+        constants: of the target and the kernel.
+        run: what is run.
+        c4: turns relative entropy into a distance; 1 shows the shape of the bound.
+
+    Returns:
+        The bound, or why it does not apply.
     """
     error = fixed_step_error(constants, run, c4=c4)
-    return _total(constants, run, run.steps * run.step_size, error)
+    return _total(constants, run, run.num_steps * run.step_size, error)
 
 
 def decreasing_step_total(constants: Constants, run: Run, *, c4: float) -> Bound:
@@ -127,9 +184,17 @@ def decreasing_step_total(constants: Constants, run: Run, *, c4: float) -> Bound
 
     Terms: `particles` falls as M^(-1/2), `relaxation` as a power of T, and `numerical` grows as M
     but not with T.
+
+    Args:
+        constants: of the target and the kernel.
+        run: what is run.
+        c4: turns relative entropy into a distance; 1 shows the shape of the bound.
+
+    Returns:
+        The bound, or why it does not apply.
     """
     error = decreasing_step_error(constants, run, c4=c4)
-    tau = run.step_size * float(np.sum(1 / np.arange(1, run.steps + 1)))
+    tau = run.step_size * float(np.sum(1 / np.arange(1, run.num_steps + 1)))
     return _total(constants, run, tau, error)
 
 
@@ -144,7 +209,7 @@ def _total(constants: Constants, run: Run, tau: float, error: Bound) -> Bound:
     relaxed = relaxation(constants, beta=run.beta, tau=tau, c3=distance.value or 0.0)
     return Bound.total(
         particles=particle_error(
-            constants, beta=run.beta, particles=run.particles, gamma0=run.gamma0
+            constants, beta=run.beta, num_particles=run.num_particles, gamma0=run.gamma0
         ),
         relaxation=relaxed if distance.applies or not relaxed.applies else distance,
         numerical=error,

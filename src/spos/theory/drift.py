@@ -33,12 +33,28 @@ def interaction_strength(constants: Constants) -> float:
 
 
 def dissipation(constants: Constants, beta: float) -> float:
-    """m', the net pull towards the mode; the theory of the convex case needs it positive."""
+    """m', the net pull towards the mode; the theory of the convex case needs it positive.
+
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+
+    Returns:
+        m'.
+    """
     return constants.convexity * beta_weight(beta) - interaction_strength(constants)
 
 
 def squared_growth(constants: Constants, beta: float) -> float:
-    """L', the square of how fast the drift of all particles grows with their distance."""
+    """L', the square of how fast the drift of all particles grows with their distance.
+
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+
+    Returns:
+        L'.
+    """
     langevin = constants.lipschitz * beta_weight(beta)
     repulsion = 2 * constants.kernel_gradient_lipschitz
     return 3 * (langevin**2 + constants.lipschitz**2 + repulsion**2)
@@ -79,7 +95,16 @@ def lacks_stability(constants: Constants, beta: float, step_size: float) -> str:
 
 
 def typical_score(constants: Constants, *, beta: float, gamma0: float) -> Bound:
-    """H_θ, a bound on the root mean square score of a particle at any time; needs m' > 0."""
+    """H_θ, a bound on the root mean square score of a particle at any time; needs m' > 0.
+
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+        gamma0: γ0 = log E exp(‖θ‖²) over the start, measured from the mode; see `Run`.
+
+    Returns:
+        The bound, or why it does not apply.
+    """
     gamma0 = not_negative("gamma0", gamma0)
     if why := lacks_dissipation(constants, beta):
         return Bound.fails(why)
@@ -93,15 +118,25 @@ def noise_moment(constants: Constants, beta: float) -> float:
 
 
 def second_moment(
-    constants: Constants, *, beta: float, particles: int, gamma0: float, step_size: float
+    constants: Constants, *, beta: float, num_particles: int, gamma0: float, step_size: float
 ) -> Bound:
     """E‖Θ_k‖², summed over all particles, at every step k of the numerical chain.
 
-    step_size: the fixed step, or the first one of a decreasing schedule.
+    Args:
+        constants: of the target and the kernel.
+        beta: 1/β is the weight of the Langevin part; infinity is SVGD.
+        num_particles: M.
+        gamma0: γ0 = log E exp(‖θ‖²) over the start, measured from the mode; see `Run`.
+        step_size: the fixed step, or the first one of a decreasing schedule.
+
+    Returns:
+        The bound, or why it does not apply.
     """
-    checks.whole("particles", particles)
+    checks.whole("num_particles", num_particles)
     checks.positive("step_size", step_size)
     gamma0 = not_negative("gamma0", gamma0)
     if why := lacks_stability(constants, beta, step_size):
         return Bound.fails(why)
-    return Bound.holds(start=particles * gamma0, noise=particles * noise_moment(constants, beta))
+    return Bound.holds(
+        start=num_particles * gamma0, noise=num_particles * noise_moment(constants, beta)
+    )

@@ -49,9 +49,18 @@ def nonconvex_bias(
 ) -> Bound:
     """|E f(θ_T) - E_p f| without convexity; it needs m_Θ > 0 and ς > 1.
 
-    dissipativity: the pair (m, b). It stands in for `constants.convexity`, which is not looked at;
-        nor is `run.gamma0`, as the chain forgets its start.
-    test_lipschitz: L_f.
+    Args:
+        constants: of the target and the kernel; its `convexity` is not looked at.
+        run: what is run; its `gamma0` is not looked at, as the chain forgets its start.
+        dissipativity: the pair (m, b), which stands in for convexity.
+        test_lipschitz: L_f.
+        c2: C2 of the geometric ergodicity of the Euler chain.
+        c3: C3 of its long-run bias per unit of h/β.
+        c6: C6 of the gap between particles and mean field.
+        sigma: σ of the geometric ergodicity, strictly between 0 and 1.
+
+    Returns:
+        The bound, or why it does not apply.
     """
     m, b = dissipativity
     checks.positive("dissipativity m", m)
@@ -71,12 +80,12 @@ def nonconvex_bias(
             f"eta^2 = {constants.bandwidth:.4g}; {beta_below(m, interaction)}"
         )
     lipschitz = math.sqrt(2) * constants.lipschitz / run.beta + interaction
-    size = run.particles * constants.dim
-    varsigma = 2 * lipschitz * (run.particles * b * run.beta + pull * run.beta + size) / pull
+    size = run.num_particles * constants.dim
+    varsigma = 2 * lipschitz * (run.num_particles * b * run.beta + pull * run.beta + size) / pull
     if varsigma <= 1:
         return Bound.fails(f"varsigma = {varsigma:.4g} must exceed 1")
 
-    tau = run.steps * run.step_size
+    tau = run.num_steps * run.step_size
     # In logarithms, as σ^(-Md/2) and exp(m_Θ h) leave the floats early. With x = ς exp(m_Θ h),
     # log(1 + x) is log x + log(1 + 1/x) for the same reason.
     log_x = math.log(varsigma) + pull * run.step_size
@@ -88,12 +97,12 @@ def nonconvex_bias(
         + math.log1p(math.exp(-log_x))
         - 2 * pull * tau * sigma**size / math.log(varsigma)
     )
-    at_zero = run.particles * run.noise_at_zero  # M C4
-    gamma = 2 * (1 + 1 / pull) * (run.particles * b + 2 * at_zero**2 + size / run.beta)
-    noise = math.sqrt((6 + 2 * gamma) * run.beta / (run.batch_size * run.particles))
+    at_zero = run.num_particles * run.noise_at_zero  # M C4
+    gamma = 2 * (1 + 1 / pull) * (run.num_particles * b + 2 * at_zero**2 + size / run.beta)
+    noise = math.sqrt((6 + 2 * gamma) * run.beta / (run.batch_size * run.num_particles))
     return Bound.holds(
         ergodicity=exponential(log_ergodicity),
         discretisation=c3 * run.step_size / run.beta,
         minibatch=test_lipschitz * tau * (lipschitz * gamma + at_zero) * noise,
-        particles=c6 / math.sqrt(run.particles),
+        particles=c6 / math.sqrt(run.num_particles),
     )

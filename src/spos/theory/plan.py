@@ -16,7 +16,7 @@ cut off at the largest step that the pilot has tried; the best M is found by try
 
     tried = theory.pilot(log_prob, start, error, beta=1.0)
     chosen = theory.plan(100_000, tried)
-    chosen.particles, chosen.step_size, chosen.steps        # or None, and chosen.why
+    chosen.num_particles, chosen.step_size, chosen.num_steps        # or None, and chosen.why
 
 The model is a sketch: errors do not add up exactly, and a start is forgotten at more than one rate.
 Each measured error is therefore believed to `DOUBT` of itself at best, and where the fit misses the
@@ -26,19 +26,14 @@ A budget counts gradients. The kernel sums, M² a step, come on top.
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.algorithms.spos import spos
-from spos.interaction.kernels import Kernel, rbf
-from spos.loop import run
-from spos.types import Particles
+from spos.theory.pilot import Pilot, Trial
 
 DOUBT = 0.05  # of a measured error: how far the model itself is believed
 MISFIT = 0.25  # root mean square of the relative residuals, at most
@@ -50,43 +45,20 @@ _ADVICE = {
     "c": "too few trials saw the start being forgotten; add trials with fewer steps",
 }
 
-Start = Callable[[jax.Array, int], Particles]  # (key, M): where M particles begin
-Error = Callable[[Particles], jax.Array]  # how wrong one cloud is, a number of at least 0
-
-
-class Trial(NamedTuple):
-    """The mean error of some runs at one setting, and its standard error."""
-
-    particles: int
-    step_size: float
-    steps: int
-    error: float
-    se: float
-
-
-@dataclass(frozen=True)
-class Pilot:
-    """Measured errors at several settings. One with an error that is not finite has diverged."""
-
-    trials: Sequence[Trial]
-
-    def __post_init__(self) -> None:
-        for n, trial in enumerate(self.trials):
-            checks.whole(f"trials[{n}].particles", trial.particles)
-            checks.positive(f"trials[{n}].step_size", trial.step_size)
-            checks.whole(f"trials[{n}].steps", trial.steps)
-            sound = trial.error >= 0 and 0 <= trial.se < math.inf
-            if math.isfinite(trial.error) and not sound:
-                raise ValueError(f"trials[{n}] must have an error and se of at least 0: {trial}")
-
 
 @dataclass(frozen=True)
 class ErrorModel:
     """a/√M + b exp(-c T h) + e h, and how well it is known.
 
-    se: standard errors by name; nan for one that the fit puts at 0, the edge of what is allowed.
-    misfit: root mean square of (model - measured)/measured over the pilot.
-    residuals: those numbers, one for each trial that did not diverge.
+    Attributes:
+        a: what finitely many particles cost.
+        b: how far off the start is.
+        c: how fast it is forgotten.
+        e: what the step costs.
+        se: standard errors by name; nan for one that the fit puts at 0, the edge of what is
+            allowed.
+        misfit: root mean square of (model - measured)/measured over the pilot.
+        residuals: those numbers, one for each trial that did not diverge.
     """
 
     a: float
@@ -97,92 +69,50 @@ class ErrorModel:
     misfit: float
     residuals: tuple[float, ...]
 
-    def __call__(self, particles: Any, step_size: Any, steps: Any) -> Any:
-        tau = np.multiply(steps, step_size)
-        return self.a / np.sqrt(particles) + self.b * np.exp(-self.c * tau) + self.e * step_size
+    def __call__(self, num_particles: Any, step_size: Any, num_steps: Any) -> Any:
+        tau = np.multiply(num_steps, step_size)
+        return self.a / np.sqrt(num_particles) + self.b * np.exp(-self.c * tau) + self.e * step_size
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run, and the error to expect; or none of it, and why."""
+    """What to run, and the error to expect; or none of it, and why.
 
-    particles: int | None
+    Attributes:
+        num_particles: M.
+        step_size: h.
+        num_steps: T.
+        expected: the error that the model expects.
+        model: what was fitted to the pilot.
+        why: what is missing; empty for a plan that can be followed.
+    """
+
+    num_particles: int | None
     step_size: float | None
-    steps: int | None
+    num_steps: int | None
     expected: float | None
     model: ErrorModel | None
     why: str
 
     @property
     def trusted(self) -> bool:
+        """Does the pilot support the plan?"""
         return not self.why
-
-
-def pilot(
-    log_prob: Any,
-    start: Start,
-    error: Error,
-    *,
-    beta: float = 1.0,
-    kernel: Kernel | None = rbf(),  # noqa: B008 (immutable)
-    particles: Sequence[int] = (5, 20, 80),
-    step_sizes: Sequence[float] = (0.02, 0.06, 0.2),
-    steps: Sequence[int] = (5, 15, 45, 135),
-    repeats: int = 32,
-    seed: int = 0,
-) -> Pilot:
-    """Measure the error of short runs of SPOS at all these settings.
-
-    start: `start(key, M)` draws M particles.
-    error: how wrong a cloud of particles is, against a truth that is known or comes from one long
-        run: |mean of f - truth|, say, or a distance to a reference sample.
-    steps: one run is looked at after each of these, so the longest alone sets the cost.
-    """
-    for name, values in (("particles", particles), ("step_sizes", step_sizes), ("steps", steps)):
-        if not len(values):
-            raise ValueError(f"{name} must hold at least one value, got none")
-    checks.whole("repeats", repeats, at_least=2)
-    key, found = jax.random.key(seed), []
-    for count in particles:
-        # each size has random numbers of its own; the steps of a size share theirs
-        keys = jax.random.split(jax.random.fold_in(key, count), repeats)
-        seen = _errors(log_prob, start, error, beta, kernel, count, step_sizes, steps, keys)
-        means, ses = seen.mean(0), seen.std(0, ddof=1) / math.sqrt(repeats)
-        found += [
-            Trial(int(count), float(h), int(t), float(means[i, j]), float(ses[i, j]))
-            for i, h in enumerate(step_sizes)
-            for j, t in enumerate(steps)
-        ]
-    return Pilot(tuple(found))
-
-
-def _errors(log_prob, start, error, beta, kernel, count, step_sizes, steps, keys) -> np.ndarray:
-    """Errors of shape (repeat, step size, number of steps), in one program."""
-    when = np.asarray([checks.whole("steps", t) for t in steps]) - 1
-
-    def one(key: jax.Array, step_size: jax.Array) -> jax.Array:
-        start_key, run_key = jax.random.split(key)
-        sampler = spos(log_prob, step_size, beta, kernel=kernel)
-        _, path = run(
-            sampler,
-            run_key,
-            start(start_key, count),
-            int(when.max()) + 1,
-            observe=lambda state, info: state.particles,
-        )
-        return jax.vmap(error)(jax.tree.map(lambda leaf: leaf[when], path))
-
-    sizes = jnp.asarray([checks.positive("step_sizes", h) for h in step_sizes])
-    # repeats take turns, so that memory does not grow with their number
-    program = jax.jit(lambda all_keys: jax.lax.map(lambda k: jax.vmap(one, (None, 0))(k, sizes),
-                                                   all_keys, batch_size=32))  # fmt: skip
-    return np.asarray(program(keys), np.float64)
 
 
 def plan(budget: int, pilot: Pilot) -> Plan:
     """The M, h and T with the least error that M T ≤ budget allows, by a model fitted to a pilot.
 
-    `why` says what is missing where the pilot does not support a recommendation.
+    Args:
+        budget: of gradients.
+        pilot: measured errors.
+
+    Returns:
+        The plan; its `why` says what is missing where the pilot does not support one.
+
+    Example:
+        >>> spos.theory.plan(1000, spos.theory.Pilot(())).why
+        'the pilot has 0 trials with a finite error; the fit needs 6'
     """
     budget = checks.whole("budget", budget)
     usable = [t for t in pilot.trials if math.isfinite(t.error)]
@@ -254,9 +184,9 @@ def _too_little(trials: Sequence[Trial]) -> str:
     if len(trials) < 6:
         return f"the pilot has {len(trials)} trials with a finite error; the fit needs 6"
     for name, values, least in (
-        ("numbers of particles", {t.particles for t in trials}, 2),
+        ("numbers of particles", {t.num_particles for t in trials}, 2),
         ("step sizes", {t.step_size for t in trials}, 2),
-        ("times T h", {round(t.steps * t.step_size, 12) for t in trials}, 3),
+        ("times T h", {round(t.num_steps * t.step_size, 12) for t in trials}, 3),
     ):
         if len(values) < least:
             return f"the pilot has {len(values)} different {name}; the fit needs {least}"

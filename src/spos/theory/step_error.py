@@ -52,14 +52,25 @@ _BATCH_TAIL = 4 * (
 
 
 class FixedStepConstants(NamedTuple):
-    """c5 weighs the minibatch noise, c6 the step."""
+    """The constants of the bound for a fixed step.
+
+    Attributes:
+        c5: weighs the minibatch noise.
+        c6: weighs the step.
+    """
 
     c5: float
     c6: float
 
 
 class DecreasingStepConstants(NamedTuple):
-    """c7 and c9 weigh the first step, c8 the minibatch noise."""
+    """The constants of the bound for decreasing steps.
+
+    Attributes:
+        c7: weighs the cube of the first step.
+        c8: weighs the minibatch noise.
+        c9: weighs the square of the first step.
+    """
 
     c7: float
     c8: float
@@ -67,7 +78,18 @@ class DecreasingStepConstants(NamedTuple):
 
 
 def fixed_step_constants(constants: Constants, run: Run) -> FixedStepConstants:
-    """c5 and c6 from the proof; a `ValueError` where m' ≤ 0 leaves them undefined."""
+    """c5 and c6 from the proof.
+
+    Args:
+        constants: of the target and the kernel.
+        run: what is run.
+
+    Returns:
+        The constants.
+
+    Raises:
+        ValueError: where m' ≤ 0 leaves them undefined.
+    """
     _require_dissipation(constants, run)
     growth, beta = squared_growth(constants, run.beta), run.beta
     noise = run.noise_at_zero**2 / constants.dim
@@ -79,7 +101,18 @@ def fixed_step_constants(constants: Constants, run: Run) -> FixedStepConstants:
 
 
 def decreasing_step_constants(constants: Constants, run: Run) -> DecreasingStepConstants:
-    """c7, c8 and c9 from the proof; a `ValueError` where m' ≤ 0 leaves them undefined."""
+    """c7, c8 and c9 from the proof.
+
+    Args:
+        constants: of the target and the kernel.
+        run: what is run.
+
+    Returns:
+        The constants.
+
+    Raises:
+        ValueError: where m' ≤ 0 leaves them undefined.
+    """
     _require_dissipation(constants, run)
     growth, beta = squared_growth(constants, run.beta), run.beta
     moment = run.gamma0 + noise_moment(constants, beta)
@@ -92,17 +125,35 @@ def decreasing_step_constants(constants: Constants, run: Run) -> DecreasingStepC
 
 
 def fixed_step_error(constants: Constants, run: Run, *, c4: float) -> Bound:
-    """W1 between one particle of the chain after T equal steps and one of the exact flow."""
+    """W1 between one particle of the chain after T equal steps and one of the exact flow.
+
+    Args:
+        constants: of the target and the kernel.
+        run: what is run.
+        c4: turns relative entropy into a distance; 1 shows the shape of the bound.
+
+    Returns:
+        The bound, or why it does not apply.
+    """
     checks.positive("c4", c4)
     if why := lacks_stability(constants, run.beta, run.step_size):
         return Bound.fails(why)
     c5, c6 = fixed_step_constants(constants, run)
     rate = c5 * run.beta**2 / run.batch_size + c6 * run.step_size
-    return _distance(constants, run, c4, rate * run.steps * run.step_size)
+    return _distance(constants, run, c4, rate * run.num_steps * run.step_size)
 
 
 def decreasing_step_error(constants: Constants, run: Run, *, c4: float) -> Bound:
-    """W1 between one particle of the chain with steps h0/(k+1) and one of the flow, at any time."""
+    """W1 between one particle of the chain with steps h0/(k+1) and one of the flow, at any time.
+
+    Args:
+        constants: of the target and the kernel.
+        run: what is run.
+        c4: turns relative entropy into a distance; 1 shows the shape of the bound.
+
+    Returns:
+        The bound, or why it does not apply.
+    """
     checks.positive("c4", c4)
     if why := lacks_stability(constants, run.beta, run.step_size):
         return Bound.fails(why)
@@ -119,5 +170,5 @@ def _require_dissipation(constants: Constants, run: Run) -> None:
 
 def _distance(constants: Constants, run: Run, c4: float, entropy: float) -> Bound:
     """From entropy, in units of Md/β⁴, to the distance of one particle's law."""
-    size = run.particles * constants.dim**1.5 / run.beta**3
+    size = run.num_particles * constants.dim**1.5 / run.beta**3
     return Bound.holds(numerical=c4 * size * math.sqrt(entropy))

@@ -91,7 +91,7 @@ def both_engines(system, steps: int, strength: float, seed: int):
             state = system.move(state, force)
         return state, jnp.stack(state)
 
-    begin = system.State(*jnp.asarray(start, jnp.float32))
+    begin = system.Motion(*jnp.asarray(start, jnp.float32))
     return np.array(theirs), np.asarray(jax.lax.scan(step, begin, jnp.float32(forces))[1])
 
 

@@ -15,7 +15,7 @@ NOTHING = jnp.zeros(1)
 
 
 def cart(x=0.0, angle=0.0, x_rate=0.0, angle_rate=0.0):
-    return cart_pole.State(*map(jnp.float32, (x, angle, x_rate, angle_rate)))
+    return cart_pole.Motion(*map(jnp.float32, (x, angle, x_rate, angle_rate)))
 
 
 def test_unknown_names_are_answered_with_the_known_ones():
@@ -107,14 +107,14 @@ def test_the_pole_swung_up(start, reward, ended):
     [((0, 0), 4.0), ((math.pi, math.pi), 0.0), ((math.pi, 0), 2.0), ((0, math.pi), 2.0)],
 )
 def test_the_tip_is_to_come_to_the_point_above(angles, distance):
-    still = double_pendulum.State(*map(jnp.float32, (*angles, 0, 0)))
+    still = double_pendulum.Motion(*map(jnp.float32, (*angles, 0, 0)))
     found = double_pendulum.step(still, NOTHING)
     assert float(found.reward) == pytest.approx(-distance, abs=1e-3)
     assert not bool(found.terminated)
 
 
 def test_the_motor_turns_the_links_apart():
-    state = double_pendulum.step(double_pendulum.State(*jnp.zeros(4)), jnp.ones(1)).state
+    state = double_pendulum.step(double_pendulum.Motion(*jnp.zeros(4)), jnp.ones(1)).state
     assert float(state.rate2) > 0 > float(state.rate1)
     # at rest and straight: [[A, C], [C, B]] ω = (-u, u) h, for two frames (their friction is small)
     a, b, c = 0.667083, 0.167083, 0.25
@@ -125,7 +125,7 @@ def test_the_motor_turns_the_links_apart():
 def test_what_is_seen():
     seen = envs.make("swing_up").observe(cart(x=1, x_rate=2, angle=3, angle_rate=4))
     assert seen.tolist() == [1, 2, 3, 4]
-    seen = double_pendulum.observe(double_pendulum.State(*map(jnp.float32, (0.5, 2.0, 3.0, 4.0))))
+    seen = double_pendulum.observe(double_pendulum.Motion(*map(jnp.float32, (0.5, 2.0, 3.0, 4.0))))
     expected = [math.sin(0.5), math.cos(0.5), 3, math.sin(2), math.cos(2), 4]
     assert seen.tolist() == pytest.approx(expected, abs=1e-6)
 

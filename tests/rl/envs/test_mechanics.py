@@ -50,7 +50,7 @@ def accelerations(system, states, forces):
 
     def one(state, force):
         def rates(h):
-            return jnp.stack(system.move(system.State(*state), force, h)[2:])
+            return jnp.stack(system.move(system.Motion(*state), force, h)[2:])
 
         return jax.jvp(rates, (jnp.zeros(()),), (jnp.ones(()),))[1]
 
@@ -138,7 +138,7 @@ def energy_changes(system, frame: float) -> np.ndarray:
 
     with jax.enable_x64(True):
         states = jnp.asarray(random_states(16, seed=2)) * jnp.array([1, 1, 0.5, 0.5])
-        return np.asarray(jax.jit(jax.vmap(one))(system.State(*states.T)))
+        return np.asarray(jax.jit(jax.vmap(one))(system.Motion(*states.T)))
 
 
 @SYSTEMS
@@ -167,7 +167,7 @@ def test_kinetic_energy_never_grows_without_forces_at_any_speed(monkeypatch, sys
         return energy(system, (*begun, *state[2:]))[0]
 
     def ratio_of(state):
-        return kinetic(system.move(system.State(*state), 0.0)) / kinetic(state)
+        return kinetic(system.move(system.Motion(*state), 0.0)) / kinetic(state)
 
     with jax.enable_x64(True):
         states = jnp.asarray(random_states(300, seed=3)) * jnp.array([1, 1, 10, 50])
@@ -194,7 +194,7 @@ def test_small_frames_follow_mujoco_over_random_actions(system):
         return state, jnp.stack(state)
 
     with jax.enable_x64(True):
-        start = system.State(*jnp.asarray([0.1, 0.3, 0.0, 0.0]))
+        start = system.Motion(*jnp.asarray([0.1, 0.3, 0.0, 0.0]))
         ours = np.asarray(jax.jit(jax.lax.scan, static_argnums=0)(step, start, forces)[1])
     assert np.abs(ours - theirs).max() < 2e-3 * np.abs(theirs).max()
 

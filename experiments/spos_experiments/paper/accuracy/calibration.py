@@ -11,7 +11,7 @@ Two conjugate models, on the unconstrained scale:
 
 The draws are the final particles, which are independent of each other in an exact run, whether or
 not the run is content with itself. All data sets share one compiled program: they enter by
-`target.data`. Ranks fall into `BINS` bins, and χ² says whether the bins are equally full.
+the target. Ranks fall into `BINS` bins, and χ² says whether the bins are equally full.
 """
 
 import warnings
@@ -23,7 +23,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from spos.targets.target import score_particles
 
 BINS = 20
 OBSERVATIONS = 5
@@ -52,20 +51,15 @@ MODELS = {
 }
 
 
-class Given:
-    """The posterior given data that can be replaced."""
+@spos.value
+class Given(spos.Target):
+    """The posterior given data, which all share a program."""
 
-    def __init__(self, model: Conjugate, total: float) -> None:
-        self.model, self.data = model, jnp.asarray(total, jnp.float32)
+    total: Any
+    model: Conjugate = spos.static()
 
     def log_prob(self, theta: Any, batch: Any = None) -> jax.Array:
-        return self.model.log_prob(theta[0], self.data if batch is None else batch)
-
-    def score(self, particles: Any, batch: Any = None) -> Any:
-        return score_particles(self.log_prob, particles, self.data if batch is None else batch)
-
-    def draw(self, key: jax.Array, step: jax.Array, data: Any) -> Any:
-        return data
+        return self.model.log_prob(theta[0], self.total)
 
 
 class Ranks(NamedTuple):
@@ -91,17 +85,14 @@ def simulated(name: str, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 def automatic(name: str, particles: int) -> Callable[[float, int], np.ndarray]:
     """A function from data and a seed to the particles at the end of an automatic SPOS run."""
-    target = Given(MODELS[name], 0.0)
-    sampler = spos.spos(target)
 
     def posterior(total: float, seed: int) -> np.ndarray:
-        target.data = jnp.asarray(total, jnp.float32)
+        target = Given(jnp.asarray(total, jnp.float32), MODELS[name])
         start = jax.random.uniform(jax.random.key(seed), (particles, 1), minval=-2.0, maxval=2.0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", spos.ConvergenceWarning)
-            return np.asarray(
-                spos.sample(sampler, start, seed=seed, progress=False).particles[:, 0]
-            )
+            found = spos.fit(target, start=start, seed=seed, progress=False)
+        return np.asarray(found.particles[:, 0])
 
     return posterior
 

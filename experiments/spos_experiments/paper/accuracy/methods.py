@@ -92,13 +92,20 @@ def measure(
 def automatic(beta: float) -> Build:
     def build(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
         model = spos.from_numpyro(models.build(name))
-        sampler = spos.spos(model.target, beta=beta) if beta else spos.sgld(model.target)
+        kernel = spos.rbf() if beta else None
 
         def run(seed: int, _: Any) -> Sampled:
             start = model.start(jax.random.key(seed), settings.particles)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", spos.ConvergenceWarning)  # the verdict is kept
-                found: Any = spos.sample(sampler, start, seed=seed, progress=False)
+                found = spos.fit(
+                    model.target,
+                    start=start,
+                    seed=seed,
+                    beta=beta or 1.0,
+                    kernel=kernel,
+                    progress=False,
+                )
             values = constrained(model, found.draws, settings.most_draws)
             return Sampled(
                 *(values, int(found.evaluations), bool(found.converged)),

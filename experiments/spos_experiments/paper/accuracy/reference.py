@@ -148,7 +148,7 @@ def columns(draws: Mapping[str, Any]) -> tuple[list[str], np.ndarray]:
 def judged(chains: np.ndarray) -> tuple[float, float]:
     """The worst effective sample size and r_hat of (chains, draws, parameters)."""
     try:
-        from arviz_stats.base import array_stats
+        from arviz_stats.base import array_stats  # type: ignore[attr-defined]
     except ImportError as error:
         raise ImportError("references need ArviZ: pip install 'spos[arviz]'") from error
     axes = {"chain_axis": 0, "draw_axis": 1}

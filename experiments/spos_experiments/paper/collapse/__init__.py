@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from spos.interaction.kernels import Kernel
+from spos import Kernel
 from spos.io.html import Table
 from spos_experiments.frame.experiment import Estimate, Findings, Tick, in_parallel, once
 from spos_experiments.frame.record import numbers

@@ -29,7 +29,11 @@ def bounds(curve: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
             worst = -about.kernel_gradient_lipschitz
             about = dataclasses.replace(about, kernel_concavity=worst)
         gap = curve["radius"] ** 2  # of two uniform points of a disc: E‖θ - θ'‖² = r²
-        options: dict[str, Any] = {"beta": curve["beta"], "particles": count, "initial_gap": gap}
+        options: dict[str, Any] = {
+            "beta": curve["beta"],
+            "num_particles": count,
+            "initial_gap": gap,
+        }
         printed = [theory.spos_spread(about, tau=t, **options) for t in tau]
         proved = []
     if not printed[0].applies:

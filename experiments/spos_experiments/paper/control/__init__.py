@@ -15,7 +15,7 @@ command goes on where it stopped. Seeds are the outer loop, so that the record, 
 anew whenever a run ends, always compares like with like; it says what is missing.
 
     spos paper control
-    spos paper control --tasks cartpole --estimators a2c --seeds 2
+    spos paper control --tasks cartpole --gradients a2c --seeds 2
     spos paper control --quick
 """
 

@@ -22,7 +22,7 @@ def draw(record: Record) -> list[Drawing]:
             record,
             "returns.png",
             "mean",
-            "Average return of 16 policies".replace("16", str(record.settings["particles"])),
+            "Average return of 16 policies".replace("16", str(record.settings["num_particles"])),
             "mean over particles and seeds; shaded: one standard deviation over particles\n"
             "dotted: the best particle",
         ),
@@ -41,13 +41,13 @@ def draw(record: Record) -> list[Drawing]:
 
 def _grid(record: Record, file: str, field: str, title: str, note: str) -> Drawing:
     curves = record.numbers["curves"]
-    tasks, gradients = (list(dict.fromkeys(c[k] for c in curves)) for k in ("task", "estimator"))
+    tasks, gradients = (list(dict.fromkeys(c[k] for c in curves)) for k in ("task", "gradient"))
     shape = {"rows": len(gradients), "columns": len(tasks)}
     figure, panels = drawing.titled(
         2.2 * len(gradients) + 1.2, title, note, **shape, squeeze=False, sharex="col", sharey="col"
     )
     for one in curves:
-        axes = panels[gradients.index(one["estimator"]), tasks.index(one["task"])]
+        axes = panels[gradients.index(one["gradient"]), tasks.index(one["task"])]
         y, tint = np.asarray(one[field]), TINTS[one["method"]]
         x = np.asarray(one["iteration"]) if field == "mean" else np.arange(1, len(y) + 1)
         if field == "mean":
@@ -70,7 +70,7 @@ def _grid(record: Record, file: str, field: str, title: str, note: str) -> Drawi
             ha="right", color=TINTS[method], weight="bold", fontsize=10,
         )  # fmt: skip
     ends = "; ".join(
-        f"{LABELS[c['method']]} on {c['task']} with {c['estimator']}: {c[field][-1]:.3g}"
+        f"{LABELS[c['method']]} on {c['task']} with {c['gradient']}: {c[field][-1]:.3g}"
         for c in curves
     )
     missing = len(record.numbers["missing"])
@@ -88,8 +88,8 @@ def _ablation(record: Record) -> Drawing:
     figure, panels = drawing.titled(
         3.6,
         "What α and β do",
-        f"mean return on the swing-up in the last tenth of {trials[0]['iterations']} iterations\n"
-        "(actor-critic); open circles: the best particle",
+        "mean return on the swing-up in the last tenth of "
+        f"{trials[0]['num_iterations']} iterations\n(actor-critic); circles: the best particle",
         columns=2,
         sharey=True,
     )

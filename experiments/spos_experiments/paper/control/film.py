@@ -43,7 +43,7 @@ def film(task: str, run: Trained) -> dict[str, Any]:
     shown = places[: round(LENGTH / seconds) : every]
     return {
         "task": task,
-        **{name: run.settings[name] for name in ("method", "estimator", "seed")},
+        **{name: run.settings[name] for name in ("method", "gradient", "seed")},
         "particle": particle,
         "return": earned,
         "steps": len(places) - 1,
@@ -74,7 +74,7 @@ def draw(made: dict[str, Any], label: str) -> Drawing:
         f"An animation of {TITLES[task].lower()}: an episode of one policy, with return "
         f"{made['return']:.0f} after {made['steps']} steps.",
         f"The first {LENGTH:.0f} seconds of an episode that the best particle of {label} "
-        f"({made['estimator']}, seed {made['seed']}) plays by its mean action. Return of the whole "
+        f"({made['gradient']}, seed {made['seed']}) plays by its mean action. Return of the whole "
         f"episode: {made['return']:.0f}.",
     )
 

@@ -33,7 +33,7 @@ def findings(settings: Settings, seed: int, todo: Sequence[Job], found: Runs) ->
     usual = {
         job: run
         for job, run in found.items()
-        if job.iterations == dict(settings.iterations)[job.task]
+        if job.num_iterations == dict(settings.num_iterations)[job.task]
         and (job.alpha, job.beta) == (settings.alpha, settings.beta)
     }
     cases = list(dict.fromkeys(job[:3] for job in todo if job in usual))
@@ -58,14 +58,14 @@ def findings(settings: Settings, seed: int, todo: Sequence[Job], found: Runs) ->
             ("task, gradient, method", "seeds", *MEASURES.values()),
             [
                 (
-                    f"{task}, {estimator}, {LABELS[method]}",
+                    f"{task}, {gradient}, {LABELS[method]}",
                     str(len(runs)),
                     *(shown(estimate(runs, name)) for name in MEASURES),
                 )
-                for (task, estimator, method), runs in groups.items()
+                for (task, gradient, method), runs in groups.items()
             ],
-            f"{settings.particles} particles, {settings.episodes} episodes of each in every "
-            f"iteration; over the last tenth of the iterations, ± s.e. over seeds. "
+            f"{settings.num_particles} particles, {settings.num_episodes} episodes of each in "
+            "every iteration; over the last tenth of the iterations, ± s.e. over seeds. "
             + (f"{len(missing)} of {len(todo)} runs are not done yet." if missing else ""),
         ),
     )
@@ -95,7 +95,7 @@ def shown(value: Estimate) -> str:
 
 
 def row(case: tuple[str, str, str], runs: Sequence[Trained]) -> dict[str, Any]:
-    found: dict[str, Any] = dict(zip(("task", "estimator", "method"), case, strict=True))
+    found: dict[str, Any] = dict(zip(("task", "gradient", "method"), case, strict=True))
     found["seeds"] = len(runs)
     for name in MEASURES:
         value = estimate(runs, name)
@@ -107,7 +107,7 @@ def row(case: tuple[str, str, str], runs: Sequence[Trained]) -> dict[str, Any]:
 
 def curve(case: tuple[str, str, str], runs: Sequence[Trained]) -> dict[str, Any]:
     """Block means over iterations, so that a thousand of them become a hundred points."""
-    size = min(POINTS, min(run.iterations for run in runs))
+    size = min(POINTS, min(run.num_iterations for run in runs))
 
     def blocks(values: np.ndarray) -> np.ndarray:
         return np.stack([part.mean(axis=0) for part in np.array_split(values, size)])
@@ -115,8 +115,8 @@ def curve(case: tuple[str, str, str], runs: Sequence[Trained]) -> dict[str, Any]
     returns = np.stack([blocks(run.returns) for run in runs])  # (seeds, points, particles)
     means = returns.mean(axis=2)
     return {
-        **dict(zip(("task", "estimator", "method"), case, strict=True)),
-        "iteration": blocks(np.arange(1.0, runs[0].iterations + 1)),
+        **dict(zip(("task", "gradient", "method"), case, strict=True)),
+        "iteration": blocks(np.arange(1.0, runs[0].num_iterations + 1)),
         "mean": means.mean(axis=0),
         "spread": returns.std(axis=2).mean(axis=0),
         "se": means.std(axis=0, ddof=1) / len(runs) ** 0.5 if len(runs) > 1 else 0 * means[0],
@@ -127,7 +127,7 @@ def curve(case: tuple[str, str, str], runs: Sequence[Trained]) -> dict[str, Any]
 
 def trial(job: Job, run: Trained) -> dict[str, Any]:
     return {
-        **{name: getattr(job, name) for name in ("task", "estimator", "method", "iterations")},
+        **{name: getattr(job, name) for name in ("task", "gradient", "method", "num_iterations")},
         "alpha": job.alpha,
         "beta": job.beta if job.method == "spos" else None,
         **measures(run),
@@ -160,12 +160,12 @@ def claims(groups: Mapping[Any, Sequence[Trained]]) -> list[Claim]:
             for panel in panels
         }
         seen = {
-            f"{task} with {estimator}": ours.above(theirs) if larger else theirs.above(ours)
-            for (task, estimator), (ours, theirs) in pairs.items()
+            f"{task} with {gradient}": ours.above(theirs) if larger else theirs.above(ours)
+            for (task, gradient), (ours, theirs) in pairs.items()
         }
         against = [
-            f"{task} with {estimator}"
-            for (task, estimator), (ours, theirs) in pairs.items()
+            f"{task} with {gradient}"
+            for (task, gradient), (ours, theirs) in pairs.items()
             if (theirs.above(ours) if larger else ours.above(theirs))
         ]
         return Claim(
@@ -201,11 +201,11 @@ def claims(groups: Mapping[Any, Sequence[Trained]]) -> list[Claim]:
 
 def _peaks(groups: Mapping[Any, Sequence[Trained]]) -> Claim:
     best = {
-        f"{LABELS[method]} on {task} with {estimator}": (
+        f"{LABELS[method]} on {task} with {gradient}": (
             max(measures(run)["peak_return"] for run in runs),
             PEAKS[task],
         )
-        for (task, estimator, method), runs in groups.items()
+        for (task, gradient, method), runs in groups.items()
         if task in PEAKS
     }
     return Claim(

@@ -3,7 +3,6 @@
 A run saves itself in a checkpoint folder; the file that it ends in takes the folder's place.
 """
 
-import functools
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
@@ -24,10 +23,10 @@ class Job(NamedTuple):
     """One run."""
 
     task: str
-    estimator: str
+    gradient: str
     method: str
     seed: int
-    iterations: int
+    num_iterations: int
     alpha: float
     beta: float
 
@@ -35,20 +34,20 @@ class Job(NamedTuple):
         words = [*self[:3], f"seed{self.seed}"]
         if (self.alpha, self.beta) != (settings.alpha, settings.beta):
             words += [f"alpha{self.alpha:g}", f"beta{self.beta:g}"]
-        if self.iterations != dict(settings.iterations)[self.task]:
-            words.append(f"{self.iterations}iterations")
+        if self.num_iterations != dict(settings.num_iterations)[self.task]:
+            words.append(f"{self.num_iterations}iterations")
         return "-".join(words)
 
 
 def jobs(settings: Settings, seed: int) -> list[Job]:
     """All runs, in the order in which they are worth having."""
-    lengths = dict(settings.iterations)
+    lengths = dict(settings.num_iterations)
     usual = settings.alpha, settings.beta
     main = [
-        Job(task, estimator, method, n, lengths[task], *usual)
+        Job(task, gradient, method, n, lengths[task], *usual)
         for n in range(seed, seed + settings.seeds)
         for task in settings.tasks
-        for estimator in settings.estimators
+        for gradient in settings.gradients
         for method in settings.methods
     ]
     first = len(main) // settings.seeds
@@ -78,7 +77,7 @@ class Pace:
         self.stop = threading.Event()
         self._tick, self._lock = tick, threading.Lock()
         self._at = dict.fromkeys(todo, 0)
-        self._total = sum(job.iterations for job in todo)
+        self._total = sum(job.num_iterations for job in todo)
 
     def done(self, job: Job, iterations: int) -> None:
         with self._lock:
@@ -94,7 +93,7 @@ def ended(
     for job in todo:
         if (place := _place(store, job, settings)).exists():
             found[job] = rl.load(place)
-            pace.done(job, job.iterations)
+            pace.done(job, job.num_iterations)
     return found
 
 
@@ -113,7 +112,7 @@ def trained(
 
 
 def train(job: Job, settings: Settings, store: Path, pace: Pace) -> rl.Trained:
-    learner = _learner(settings, job._replace(seed=0))
+    """One run, which ends in its file unless it is stopped."""
     place = _place(store, job, settings)
     state = resume.state(place)
 
@@ -121,7 +120,7 @@ def train(job: Job, settings: Settings, store: Path, pace: Pace) -> rl.Trained:
         pace.done(job, int(state.step))
         return pace.stop.is_set()
 
-    run = learner.train(job.seed, checkpoint=state, callback=watch, progress=False)
+    run = learner(settings, job).train(job.seed, checkpoint=state, callback=watch, progress=False)
     if not run.interrupted:
         run.save(place)
         shutil.rmtree(state)
@@ -132,24 +131,16 @@ def _place(store: Path, job: Job, settings: Settings) -> Path:
     return store / f"{job.name(settings)}.npz"
 
 
-_building = threading.Lock()
-
-
-def _learner(settings: Settings, job: Job) -> rl.Learner:
-    with _building:
-        return _cached_learner(settings, job)
-
-
-@functools.lru_cache(maxsize=16)
-def _cached_learner(settings: Settings, job: Job) -> rl.Learner:
+def learner(settings: Settings, job: Job) -> rl.Learner:
+    """Learners that differ in seed, α or β alone share one compiled program."""
     return rl.learner(
         job.task,
         job.method,
-        job.estimator,
-        iterations=job.iterations,
-        particles=settings.particles,
-        episodes=settings.episodes,
-        learning_rate=settings.learning_rate,
+        job.gradient,
+        num_iterations=job.num_iterations,
+        num_particles=settings.num_particles,
+        num_episodes=settings.num_episodes,
+        step_size=settings.step_size,
         alpha=job.alpha,
         beta=job.beta,
         gamma=settings.gamma,

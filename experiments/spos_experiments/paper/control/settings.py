@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from spos_experiments.frame.options import option
 
 TASKS = ("cartpole", "swing_up", "double_pendulum")
-ESTIMATORS = ("reinforce", "a2c")
+GRADIENTS = ("reinforce", "a2c")
 
 
 @dataclass(frozen=True)
@@ -14,23 +14,23 @@ class Settings:
     tasks: tuple[str, ...] = option(
         TASKS, "what to learn", choices=TASKS, spellings={"swingup": "swing_up"}
     )
-    estimators: tuple[str, ...] = option(ESTIMATORS, "policy gradients", choices=ESTIMATORS)
+    gradients: tuple[str, ...] = option(GRADIENTS, "policy gradients", choices=GRADIENTS)
     methods: tuple[str, ...] = option(
         ("svpg", "spos"), "which methods", choices=("svpg", "spos", "independent")
     )
     seeds: int = option(5, "independent repeats", at_least=1)
-    iterations: tuple[tuple[str, int], ...] = (
+    num_iterations: tuple[tuple[str, int], ...] = (
         ("cartpole", 100),
         ("swing_up", 1000),
         ("double_pendulum", 1000),
     )
-    particles: int = 16
-    episodes: int = 20  # of a particle and iteration, 500 steps each at most
+    num_particles: int = 16
+    num_episodes: int = 20  # of a particle and iteration, 500 steps each at most
     hidden: tuple[int, ...] = (25, 10)
     alpha: float = 10.0
     beta: float = 1e5
     gamma: float = 0.99
-    learning_rate: float = 5e-3
+    step_size: float = 5e-3
     pilot: str = (
         "150 iterations of swing_up with a2c, seed 1000, mean return in the last sixth. SPOS-PG, "
         "step 5e-3: β = 1e2 -126, 1e3 -67, 1e4 26, 1e5 39; step 1e-2, β = 1e5: 14. SVPG: step "
@@ -47,11 +47,11 @@ class Settings:
         return dataclasses.replace(
             self,
             tasks=("cartpole",),
-            estimators=("a2c",),
+            gradients=("a2c",),
             seeds=2,
-            iterations=(("cartpole", 40), ("swing_up", 10), ("double_pendulum", 10)),
-            particles=8,
-            episodes=8,
-            learning_rate=2e-2,
+            num_iterations=(("cartpole", 40), ("swing_up", 10), ("double_pendulum", 10)),
+            num_particles=8,
+            num_episodes=8,
+            step_size=2e-2,
             ablation_iterations=0,
         )

@@ -16,16 +16,16 @@ file in `runs/`.
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from spos.types import Particles
 from spos_experiments.data import load
 from spos_experiments.frame import resume
 from spos_experiments.frame.experiment import Findings, Tick
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist.figures import draw
-from spos_experiments.paper.mnist.findings import Outcome, findings, judge
+from spos_experiments.paper.mnist.findings import Outcome, error, findings, judge
 from spos_experiments.paper.mnist.settings import Settings
 
 __all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
@@ -69,14 +69,12 @@ def trained(
     sets: protocol.Sets, seed: int, plan: protocol.Plan, state: Path, tick: Tick
 ) -> Outcome:
     """Train, watching the error on the validation images, and judge."""
-    classifier = protocol.Classifier(plan, sets.train)
-    errors: dict[int, float] = {}
+    errors = np.full(plan.epochs, np.nan)
 
-    def watch(epoch: int, particles: Any) -> None:
-        chances = classifier.chances(particles, sets.validation.x).mean(axis=0)
-        errors[epoch] = float((chances.argmax(axis=1) != sets.validation.y).mean())
-        tick(epoch * work(plan) // plan.epochs, epoch=epoch, error=errors[epoch])
+    def watch(epoch: int, particles: Particles) -> None:
+        chances = protocol.chances(plan, particles, sets.validation.x).mean(axis=0)
+        errors[epoch - 1] = error(chances, sets.validation.y)
+        tick(epoch * work(plan) // plan.epochs, epoch=epoch, error=float(errors[epoch - 1]))
 
-    networks, seconds = classifier.run(seed, state, watch)
-    validation = np.array([errors.get(n + 1, np.nan) for n in range(plan.epochs)])
-    return judge(classifier, networks, sets, seconds)._replace(validation=validation)
+    done = protocol.run(plan, sets.train, seed, state, watch)
+    return judge(plan, done.particles, sets, done.seconds)._replace(validation=errors)

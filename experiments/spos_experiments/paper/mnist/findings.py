@@ -11,7 +11,7 @@ from spos.io.html import Table
 from spos.types import Particles
 from spos_experiments.frame.experiment import Findings
 from spos_experiments.frame.record import Claim, numbers, verdict
-from spos_experiments.paper.mnist.protocol import ALONE, Classifier, Plan, Sets
+from spos_experiments.paper.mnist.protocol import ALONE, Plan, Sets, chances
 from spos_experiments.paper.mnist.settings import Settings
 
 LABELS = {
@@ -48,21 +48,16 @@ class Outcome(NamedTuple):
     single_entropy: dict[str, float]
     seconds: float
     reliability: np.ndarray  # confidence, accuracy and count of the bins
-    validation: np.ndarray  # error after each epoch; nan where a run went on from a checkpoint
+    validation: np.ndarray  # error after each epoch
 
 
-def judge(
-    classifier: Classifier, networks: Sequence[Particles], sets: Sets, seconds: float
-) -> Outcome:
-    """On the test images, once: the networks after each of the last epochs."""
+def judge(plan: Plan, networks: Particles, sets: Sets, seconds: float) -> Outcome:
+    """On the test images, once: the networks after each of the last epochs, newest last."""
     kinds = {"test": sets.test.x, **sets.odd}
-    chances = {
-        kind: np.concatenate([classifier.chances(one, x) for one in networks])
-        for kind, x in kinds.items()
-    }
-    labels, each = sets.test.y, chances["test"]
+    said = {kind: chances(plan, networks, x) for kind, x in kinds.items()}
+    labels, each = sets.test.y, said["test"]
     mean = calibration.ece(each.mean(axis=0), labels)
-    last = each[-classifier.plan.particles :].mean(axis=0)
+    last = each[-plan.particles :].mean(axis=0)
     alone = [calibration.ece(one, labels) for one in each]
     return Outcome(
         error=error(each.mean(axis=0), labels),
@@ -73,10 +68,10 @@ def judge(
         single_error=float(np.mean([error(one, labels) for one in each])),
         single_nll=float(np.mean([one.nll for one in alone])),
         single_ece=float(np.mean([one.ece for one in alone])),
-        entropy={kind: entropy(values.mean(axis=0)) for kind, values in chances.items()},
-        single_entropy={kind: entropy(values) for kind, values in chances.items()},
+        entropy={kind: entropy(values.mean(axis=0)) for kind, values in said.items()},
+        single_entropy={kind: entropy(values) for kind, values in said.items()},
         seconds=seconds,
-        reliability=np.stack([mean.confidence, mean.accuracy, mean.count]),
+        reliability=np.stack([mean.confidence, mean.accuracy, mean.counts]),
         validation=np.empty(0),
     )
 

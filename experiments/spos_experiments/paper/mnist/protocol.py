@@ -12,9 +12,9 @@ the error with; no setting is chosen by a test image.
 The answer of many networks is the average over all of them as they were after each of the last few
 epochs. A step size falls along half a cosine to a hundredth. The gradient steps of the last two
 methods are those of the mean log-density of an image, as is usual, whatever the number of images.
+Training is that of the estimators (`spos.networks.trainer`).
 """
 
-import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,31 +23,37 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from scipy.special import softmax
 
 import spos
-from spos.io import archive
-from spos.targets import bnn, likelihoods, priors
-from spos.targets.layers import relu_network
-from spos.targets.network import BayesianNetwork
-from spos.targets.posterior import Posterior
-from spos.targets.target import score_particles
+from spos.networks import predict
+from spos.networks.methods import Method, Options
+from spos.networks.rows import Rows, Scaling
+from spos.networks.trainer import Setting, Trained, first_networks, train
+from spos.targets import (
+    BayesianNetwork,
+    Posterior,
+    bnn,
+    likelihoods,
+    priors,
+    relu_network,
+    score_particles,
+)
 from spos.types import Batch, Particles, PyTree
 from spos_experiments.data import Table
 
 CLASSES, FLOOR, MOMENTUM, DROPPED = 10, 0.01, 0.9, 0.5
-ROWS = 1000  # images at a time when networks are asked
 LEAST = 1e-30  # chance
 
-
-class Images(NamedTuple):
-    x: np.ndarray  # (n, pixels), scaled
-    y: np.ndarray
+METHODS = ("spos", "rmsprop", "sgd", "dropout", "svgd", "sgld")
+ALONE = ("rmsprop", "sgd", "dropout")  # one network
+LIBRARY = {"spos": "spos", "rmsprop": "svgd", "svgd": "svgd", "sgld": "psgld"}  # and their names
 
 
 class Sets(NamedTuple):
-    train: Images
-    validation: Images
-    test: Images
+    train: Rows
+    validation: Rows
+    test: Rows
     odd: dict[str, np.ndarray]  # images unlike those of the training, by name
 
 
@@ -69,147 +75,131 @@ class Plan(NamedTuple):
 def sets(table: Table, share: float) -> Sets:
     """The images as the networks see them; the last share of the training is for validation."""
     train, test = table.splits[0]
-    held = round(share * len(train))
+    apart = round(share * len(train))
     pixels = table.X.reshape(len(table.y), -1).astype(np.float32)
-    shown = pixels[train[:-held]]
-    centre, scale, brightest = shown.mean(), shown.std(), shown.max()
-    labels = table.y.astype(np.int32)
+    shown = pixels[train[:-apart]]
+    scaling, brightest = Scaling(shown.mean(), shown.std()), shown.max()
 
-    def scaled(values: np.ndarray) -> np.ndarray:
-        return ((values - centre) / scale).astype(np.float32)
-
-    def some(rows: np.ndarray) -> Images:
-        return Images(scaled(pixels[rows]), labels[rows])
+    def some(rows: np.ndarray) -> Rows:
+        return scaling.rows(Rows(pixels[rows], table.y[rows]), numbers=False)
 
     side = round(pixels.shape[1] ** 0.5)
     square = pixels[test].reshape(-1, side, side)
     turned = np.rot90(square, axes=(1, 2)).reshape(len(test), -1)
-    odd = {"turned": scaled(turned), "inverted": scaled(brightest - pixels[test])}
-    return Sets(some(train[:-held]), some(train[-held:]), some(test), odd)
+    odd = {
+        "turned": scaling.inputs(turned),
+        "inverted": scaling.inputs(brightest - pixels[test]),
+    }
+    return Sets(some(train[:-apart]), some(train[-apart:]), some(test), odd)
 
 
-class Dropout:
+class Thinned(NamedTuple):
+    """A batch, and which hidden units it sees: one mask for each layer."""
+
+    batch: Batch
+    masks: list[jax.Array]
+
+
+@spos.value
+class Dropout(spos.Target):
     """A posterior whose gradients leave out hidden units at random; what is left is scaled up."""
 
-    def __init__(self, model: BayesianNetwork, exact: Posterior, widths: tuple[int, ...]) -> None:
-        self.model, self.exact, self.data, self.widths = model, exact, exact.data, widths
-        self.settings = {**exact.settings, "dropout": DROPPED}
+    network: BayesianNetwork
+    exact: Posterior
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**self.exact.settings, "dropout": DROPPED}
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
-        return self.exact.log_prob(theta, batch)
-
-    def draw(self, key: jax.Array, step: Any = 0, data: PyTree = None) -> tuple[Batch, list]:
-        batch = self.exact.draw(key, step, data)
-        keys = jax.random.split(jax.random.fold_in(key, 1), len(self.widths))
-        keep = 1.0 - DROPPED
-        rows = len(batch.weights)
-        return batch, [
-            jax.random.bernoulli(k, keep, (rows, width)) / keep
-            for k, width in zip(keys, self.widths, strict=True)
-        ]
+        if not isinstance(batch, Thinned):
+            return self.exact.log_prob(theta, batch)
+        (examples, weights), masks = batch
+        outputs = self.network.network.apply(theta["weights"], examples["x"], masks)
+        terms = self.network.likelihood.log_prob((), outputs, examples["y"])
+        return jnp.sum(weights * terms) + self.network.log_prior(theta)
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
-        if not isinstance(batch, tuple) or isinstance(batch, Batch):
+        if not isinstance(batch, Thinned):
             return self.exact.score(particles, batch)
-        return score_particles(self._thinned, particles, batch)
+        return score_particles(self.log_prob, particles, batch)
 
-    def _thinned(self, theta: PyTree, batch: Any) -> jax.Array:
-        (examples, weights), masks = batch
-        outputs = self.model.apply(theta["weights"], examples["x"], masks)
-        terms = self.model.likelihood.log_prob((), outputs, examples["y"])
-        return jnp.sum(weights * terms) + self.model.log_prior(theta)
-
-
-class Classifier:
-    """A plan and its images, ready to run."""
-
-    def __init__(self, plan: Plan, train: Images) -> None:
-        self.plan, self.train = plan, train
-        network = relu_network(train.x.shape[1], CLASSES, plan.hidden)
-        prior = priors.normal(plan.prior_scale)
-        self.model = bnn(network.apply, network.init, likelihoods.categorical(), prior)
-        self.each = len(train.y) // plan.batch  # steps of an epoch
-        target: Any = self.model.posterior(train.x, train.y, plan.batch)
-        if plan.method == "dropout":
-            target = Dropout(self.model, target, plan.hidden)
-        self.sampler = METHODS[plan.method](target, self._step_size, plan, len(train.y))
-
-    def _step_size(self, step: Any) -> Any:
-        down = 0.5 * (1.0 + jnp.cos(jnp.pi * step / (self.each * self.plan.epochs)))
-        return self.plan.step_size * (FLOOR + (1.0 - FLOOR) * down)
-
-    def run(
-        self, seed: int, folder: Path, watch: Callable[[int, Particles], Any]
-    ) -> tuple[list[Particles], float]:
-        """Train: the networks after each of the last epochs, and the seconds it took.
-        `watch(epoch, particles)` sees them after every epoch. All is in `folder`, from where a
-        second call goes on."""
-        plan = self.plan
-        start = self.model.start(jax.random.key(seed), plan.particles, self.train.x, self.train.y)
-        leaves, form = jax.tree.flatten(start)
-        ends = range(plan.epochs - plan.averaged + 1, plan.epochs + 1)
-        places = [folder / f"epoch-{epoch}.npz" for epoch in ends]
-        for epoch, place in zip(ends, places, strict=True):
-            if place.exists():
-                continue
-            trained = spos.sample(
-                self.sampler,
-                start,
-                self.each * epoch,
-                seed=seed,
-                progress=False,
-                checkpoint=folder,
-                checkpoint_every=120.0,
-                callback=lambda state, _: watch(int(state.step) // self.each, state.particles),
-                callback_every=self.each,
-            )
-            if trained.interrupted:
-                raise KeyboardInterrupt
-            now = {f"leaf{n}": leaf for n, leaf in enumerate(jax.tree.leaves(trained.particles))}
-            archive.write(place, now, {"seconds": trained.seconds})
-        kept = [archive.read(place) for place in places]
-        networks = [
-            jax.tree.unflatten(form, [arrays[f"leaf{n}"] for n in range(len(leaves))])
-            for arrays, _ in kept
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Thinned:
+        batch = self.exact.draw(key, step)
+        widths = self.network.network.sizes[1:-1]  # type: ignore[union-attr]
+        keys = jax.random.split(jax.random.fold_in(key, 1), len(widths))
+        keep = 1.0 - DROPPED
+        rows = len(batch.weights)
+        masks = [
+            jax.random.bernoulli(k, keep, (rows, width)) / keep
+            for k, width in zip(keys, widths, strict=True)
         ]
-        return networks, kept[-1][1]["seconds"]
-
-    def chances(self, particles: Particles, x: np.ndarray) -> np.ndarray:
-        """What every network thinks of every image: (M, n, classes). Nothing is impossible, as
-        chances that float32 rounds to zero would make a log-likelihood infinite."""
-        parts = [x[n : n + ROWS] for n in range(0, len(x), ROWS)]
-        found = [np.asarray(self._ask(particles, part)) for part in parts]
-        return np.maximum(np.concatenate(found, axis=1), LEAST)
-
-    @functools.cached_property
-    def _ask(self) -> Callable[[Particles, Any], jax.Array]:
-        return jax.jit(lambda particles, x: jax.nn.softmax(self.model.outputs(particles, x)))
+        return Thinned(batch, masks)
 
 
-def _climb(target: Any, step_size: Any, plan: Plan, images: int) -> spos.Sampler:
-    optimizer = optax.sgd(lambda step: step_size(step) / images, momentum=MOMENTUM)
-    return spos.svgd(target, optimizer=optimizer)
+def network(plan: Plan, pixels: int) -> BayesianNetwork:
+    return bnn(
+        relu_network(pixels, CLASSES, plan.hidden),
+        likelihood=likelihoods.categorical(),
+        prior=priors.normal(plan.prior_scale),
+    )
 
 
-def _scaled(method: Any) -> Callable[..., spos.Sampler]:
-    def build(target: Any, step_size: Any, plan: Plan, images: int) -> spos.Sampler:
-        kernel = spos.rbf(plan.bandwidth)
-        options: dict[Any, dict[str, Any]] = {
-            spos.spos: {"beta": plan.beta, "kernel": kernel},
-            spos.svgd: {"kernel": kernel},
-            spos.sgld: {},
-        }
-        return method(target, step_size, preconditioner=spos.rmsprop(0.99), **options[method])
+def method(name: str, model: BayesianNetwork) -> str | Method:
+    """One of the library's, or plain gradient steps of the mean log-density of an image."""
+    if name in LIBRARY:
+        return LIBRARY[name]
 
-    return build
+    def build(target: Any, options: Options) -> spos.Sampler:
+        optimizer = optax.sgd(options.step_size, momentum=MOMENTUM)
+        if name == "dropout":
+            target = Dropout(model, target)
+        return spos.svgd(target, optimizer=optimizer)
+
+    return Method(build, step_size=0.1, per_row=True)
 
 
-METHODS: dict[str, Callable[..., spos.Sampler]] = {
-    "spos": _scaled(spos.spos),
-    "rmsprop": _scaled(spos.svgd),
-    "sgd": _climb,
-    "dropout": _climb,
-    "svgd": _scaled(spos.svgd),
-    "sgld": _scaled(spos.sgld),
-}
-ALONE = ("rmsprop", "sgd", "dropout")  # one network
+def setting(plan: Plan, model: BayesianNetwork) -> Setting:
+    return Setting(
+        method(plan.method, model),
+        plan.step_size,
+        FLOOR,
+        plan.beta,
+        plan.bandwidth,
+        preconditioner=spos.rmsprop(0.99),
+        batch_size=plan.batch,
+    )
+
+
+def run(
+    plan: Plan,
+    images: Rows,
+    seed: int,
+    folder: Path,
+    watch: Callable[[int, Particles], object],
+) -> Trained:
+    """Train; `watch(epoch, particles)` sees the networks after every epoch. All is in `folder`,
+    from where a second call goes on."""
+    model = network(plan, images.x.shape[1])
+    each = len(images.y) // plan.batch  # steps of an epoch
+    return train(
+        model,
+        images,
+        setting(plan, model),
+        each * plan.epochs,
+        start=first_networks(model, plan.particles, jax.random.key(seed), images.x, images.y),
+        seed=seed,
+        looks=plan.epochs,
+        average=plan.averaged,
+        on_look=watch,
+        checkpoint=folder,
+        progress=False,
+    )
+
+
+def chances(plan: Plan, particles: Particles, x: np.ndarray) -> np.ndarray:
+    """What every network thinks of every image: (networks, images, classes). Nothing is impossible,
+    as one that is certain and wrong would make a log-likelihood infinite."""
+    model = network(plan, x.shape[1])
+    outputs = predict.by_blocks(predict.outputs, model, particles, x)
+    return np.maximum(softmax(outputs, axis=2), LEAST)

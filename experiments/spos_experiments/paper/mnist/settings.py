@@ -12,9 +12,7 @@ class Settings:
     datasets: tuple[str, ...] = option(
         ("mnist",), "which images", choices=("mnist", "digits"), one=True
     )
-    methods: tuple[str, ...] = option(
-        tuple(protocol.METHODS), "which methods", choices=tuple(protocol.METHODS)
-    )
+    methods: tuple[str, ...] = option(protocol.METHODS, "which methods", choices=protocol.METHODS)
     hidden: tuple[tuple[int, ...], ...] = option(
         ((400, 400), (800, 800)), "units of each hidden layer", at_least=1
     )

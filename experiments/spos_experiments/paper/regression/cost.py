@@ -14,10 +14,9 @@ import jax
 import jax.numpy as jnp
 
 import spos
-from spos.loop.run import advance
-from spos.targets import bnn, likelihoods
-from spos.targets.layers import relu_network
+from spos import advance
 from spos_experiments.frame.experiment import in_parallel
+from spos_experiments.paper.regression import protocol
 
 ROWS, TIMES = 10_000, 20
 SIZES = {"50 units, batch 100": (13, 50, 100, 300), "100 units, batch 1000": (9, 100, 1000, 40)}
@@ -33,8 +32,7 @@ def measure(particles: int) -> dict[str, dict[str, float]]:
 
 
 def _one(inputs: int, hidden: int, batch: int, steps: int, particles: int) -> dict[str, float]:
-    network = relu_network(inputs, 1, (hidden,))
-    model = bnn(network.apply, network.init, likelihoods.gaussian())
+    model = protocol.network(inputs, hidden, protocol.Trial(1e-4))
     x = jax.random.normal(jax.random.key(0), (ROWS, inputs))
     y = jnp.sin(x[:, 0])
     target = model.posterior(x, y, batch)
@@ -43,23 +41,23 @@ def _one(inputs: int, hidden: int, batch: int, steps: int, particles: int) -> di
     state = sampler.init(start)
 
     @jax.jit
-    def gradients(cloud: Any, data: Any) -> Any:
+    def gradients(target: spos.Target, cloud: Any) -> Any:
         def step(n: jax.Array, cloud: Any) -> Any:
-            rows = target.draw(jax.random.fold_in(key, n), n, data)
+            rows = target.draw(jax.random.fold_in(key, n), n)
             scores = target.score(cloud, rows)
             return jax.tree.map(lambda a, b: a + 1e-9 * b, cloud, scores)
 
         return jax.lax.fori_loop(0, steps, step, cloud)
 
     @jax.jit
-    def moves(state: Any, data: Any) -> Any:
-        return jax.lax.fori_loop(0, steps, lambda _, s: advance(sampler, key, data, s)[0], state)
+    def moves(sampler: spos.Sampler, state: Any) -> Any:
+        return jax.lax.fori_loop(0, steps, lambda _, s: advance(sampler, key, s)[0], state)
 
     cores = os.cpu_count() or 1
     best = {"gradient": float("inf"), "step": float("inf")}
     programs: dict[str, Callable[[], Any]] = {
-        "gradient": lambda: jax.block_until_ready(gradients(start, target.data)),
-        "step": lambda: jax.block_until_ready(moves(state, target.data)),
+        "gradient": lambda: jax.block_until_ready(gradients(target, start)),
+        "step": lambda: jax.block_until_ready(moves(sampler, state)),
     }
     for _ in range(TIMES + 1):  # the first time compiles
         for name, program in programs.items():

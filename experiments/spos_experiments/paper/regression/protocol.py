@@ -14,31 +14,31 @@ last fifth of the run are averaged or only the last M. Every method has as many 
 Scaling uses the rows that are trained on. No test row takes part in anything before step 4, not
 even through another split, of which it may be a training row.
 
-All splits and trials share one compiled program and run on as many threads as there are cores. One
-program over all splits at once (`vmap`) is no faster, as their networks no longer fit in the cache;
-and this way a split gives the same numbers whatever others are run.
+Training is that of the estimators (`spos.networks.trainer`). All splits and trials of a table share
+one compiled program and run on as many threads as there are cores. One program over all splits at
+once (`vmap`) is no faster, as their networks no longer fit in the cache; and this way a split gives
+the same numbers whatever others are run.
 """
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import spos
-from spos.loop.run import advance
-from spos.targets import bnn, likelihoods, priors
-from spos.targets.layers import relu_network
+from spos.networks import predict
+from spos.networks.rows import Rows, scaling_of
+from spos.networks.rows import split as split_rows
+from spos.networks.trainer import Setting, first_networks, train
+from spos.targets import BayesianNetwork, bnn, likelihoods, priors, relu_network
 from spos.types import Particles
 from spos_experiments.data import Table
-from spos_experiments.frame.experiment import compiled
 
-VALIDATION, MOST = 0.1, 500  # share of the training part, and rows at most
-ROUNDS, KEPT = 20, 5  # snapshots of a run, and those averaged at its end
+VALIDATION = 0.1  # share of the training part; 500 rows at most
+ROUNDS, KEPT = 20, 5  # looks at the networks in a run, and those averaged at its end
 FLOOR = 0.05  # of the step size, where the cosine ends
+METHODS = {"sgld": "psgld", "svgd": "svgd", "spos": "spos"}  # all with the same preconditioner
 
 
 class Trial(NamedTuple):
@@ -72,13 +72,11 @@ class Shape(NamedTuple):
     hasty: bool  # compiled with less care, for short runs
 
 
-class Rows(NamedTuple):
+class Part(NamedTuple):
     """The training and the judged rows of a split, scaled; `unit` is what 1 means in y."""
 
-    x: np.ndarray  # (n, inputs)
-    y: np.ndarray
-    judged_x: np.ndarray
-    judged_y: np.ndarray
+    training: Rows
+    judged: Rows
     unit: float
 
 
@@ -89,87 +87,71 @@ class Errors(NamedTuple):
     ll: Any
 
 
-def rows(table: Table, split: int, validate: bool) -> Rows:
+def rows(table: Table, split: int, validate: bool) -> Part:
     """Scaled rows: to try settings, or (not `validate`) to judge the chosen one."""
-    train, judged = table.splits[split]
-    if validate:
-        order = np.random.default_rng(split).permutation(train)
-        held = min(MOST, round(VALIDATION * len(train)))
-        judged, train = order[:held], order[held:]
     X, y = table.X.astype(np.float64), table.y.astype(np.float64)
-    centre, scale = X[train].mean(0), X[train].std(0)
-    scale[np.ptp(X[train], axis=0) == 0] = 1.0
-    middle, unit = y[train].mean(), y[train].std()
-
-    def inputs(some: np.ndarray) -> np.ndarray:
-        return ((X[some] - centre) / scale).astype(np.float32)
-
-    def targets(some: np.ndarray) -> np.ndarray:
-        return ((y[some] - middle) / unit).astype(np.float32)
-
-    return Rows(inputs(train), targets(train), inputs(judged), targets(judged), float(unit))
-
-
-def fit(shape: Shape, trial: Trial, part: Rows, seed: int, split: int) -> tuple[Errors, Errors]:
-    """Train on a split: the errors of the last networks, and of the average."""
-    key = jax.random.fold_in(jax.random.key(seed), split)
-    settings = jax.tree.map(jnp.float32, trial)
-    found = _program(shape)(key, settings, *map(jnp.asarray, part[:3]))
-    outputs, log_precision = (np.asarray(each, np.float64) for each in found)
-    M = shape.particles
-    return (
-        errors(outputs[-M:], log_precision[-M:], part),
-        errors(outputs, log_precision, part),
+    training, judged = (Rows(X[some], y[some]) for some in table.splits[split])
+    if validate:
+        training, apart = split_rows(training, VALIDATION, np.random.default_rng(split))
+        if apart is None:
+            raise ValueError(f"{table.name} must have rows enough to validate, got {len(y)}")
+        judged = apart
+    scaling = scaling_of(training, numbers=True)
+    return Part(
+        scaling.rows(training, numbers=True), scaling.rows(judged, numbers=True), scaling.y_unit
     )
 
 
-def errors(outputs: np.ndarray, log_precision: np.ndarray, part: Rows) -> Errors:
-    """Of the mean and of the mixture of networks; `outputs` are (networks, rows)."""
-    away = outputs - part.judged_y
-    level = log_precision[:, None]
-    terms = 0.5 * (level - np.exp(level) * away**2 - math.log(2.0 * math.pi))
-    mixed = np.logaddexp.reduce(terms, axis=0) - math.log(len(outputs))
-    rmse = math.sqrt((away.mean(0) ** 2).mean()) * part.unit
-    return Errors(rmse, mixed.mean() - math.log(part.unit))
+def network(inputs: int, hidden: int, trial: Trial) -> BayesianNetwork:
+    return bnn(
+        relu_network(inputs, 1, (hidden,)),
+        likelihood=likelihoods.gaussian(),
+        prior=priors.hierarchical(trial.shape, trial.rate),
+    )
 
 
-@functools.lru_cache(maxsize=2)
-def _program(shape: Shape) -> Callable[..., Any]:
-    """(key, trial, x, y, judged x) -> outputs (networks, rows) and their log γ."""
-    return compiled(functools.partial(_train, shape), shape.hasty)
+def fit(shape: Shape, trial: Trial, part: Part, seed: int, split: int) -> tuple[Errors, Errors]:
+    """Train on a split: the errors of the last networks, and of the average."""
+    key = jax.random.fold_in(jax.random.key(seed), split)
+    x, y, _ = part.training
+    model = network(x.shape[1], shape.hidden, trial)
+    setting = Setting(
+        METHODS[shape.method],
+        trial.step_size,
+        FLOOR,
+        trial.beta,
+        preconditioner=spos.rmsprop(0.9),
+        batch_size=shape.batch,
+    )
+    trained = train(
+        model,
+        part.training,
+        setting,
+        shape.steps,
+        start=first_networks(model, shape.particles, jax.random.fold_in(key, 1), x, y),
+        seed=key,
+        looks=ROUNDS,
+        average=KEPT,
+        progress=False,
+    )
+    return judge(model, trained.particles, shape.particles, part)
 
 
-def _train(
-    shape: Shape, key: jax.Array, trial: Trial, x: jax.Array, y: jax.Array, judged: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    network = relu_network(x.shape[1], 1, (shape.hidden,))
-    prior = priors.hierarchical(trial.shape, trial.rate)
-    model = bnn(network.apply, network.init, likelihoods.gaussian(), prior)
-    sampler = method(shape, trial, model.posterior(x, y, min(shape.batch, len(y))))
-    start = model.start(jax.random.fold_in(key, 1), shape.particles, x, y)
-    data, each = sampler.target.data, shape.steps // ROUNDS
-
-    def next_round(state: spos.State, last: jax.Array) -> tuple[spos.State, Particles]:
-        state = jax.lax.while_loop(
-            lambda s: s.step < last, lambda s: advance(sampler, key, data, s)[0], state
-        )
-        return state, state.particles
-
-    ends = each * jnp.arange(1, ROUNDS + 1)
-    # the first round kept is long: it has all the steps before it
-    _, kept = jax.lax.scan(next_round, sampler.init(start), ends[-KEPT:])
-    networks = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), kept)
-    return model.outputs(networks, judged)[..., 0], networks["likelihood"]
+def judge(
+    model: BayesianNetwork, particles: Particles, newest: int, part: Part
+) -> tuple[Errors, Errors]:
+    """The errors of the `newest` networks, and of all of them."""
+    x, y, _ = part.judged
+    mean, _ = predict.by_blocks(predict.moments, model, particles, x)
+    terms = predict.by_blocks(predict.log_terms, model, particles, x, y)
+    return (
+        errors(mean[-newest:], terms[-newest:], y, part.unit),
+        errors(mean, terms, y, part.unit),
+    )
 
 
-def method(shape: Shape, trial: Trial, target: Any) -> spos.Sampler:
-    def step_size(step: jax.Array) -> jax.Array:
-        down = 0.5 * (1.0 + jnp.cos(math.pi * step / shape.steps))
-        return trial.step_size * (FLOOR + (1.0 - FLOOR) * down)
-
-    scaled = spos.rmsprop(0.9)
-    if shape.method == "svgd":
-        return spos.svgd(target, step_size, preconditioner=scaled)
-    if shape.method == "sgld":
-        return spos.sgld(target, step_size, beta=trial.beta, preconditioner=scaled)
-    return spos.spos(target, step_size, beta=trial.beta, preconditioner=scaled)
+def errors(mean: np.ndarray, terms: np.ndarray, y: np.ndarray, unit: float) -> Errors:
+    """Of the mean and of the mixture of networks, given means and log-densities (networks, rows)
+    in the units of the networks."""
+    rmse = math.sqrt(((mean.mean(0) - y) ** 2).mean()) * unit
+    return Errors(rmse, predict.mixture(terms).mean() - math.log(unit))

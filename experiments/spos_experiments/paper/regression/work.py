@@ -1,10 +1,12 @@
 """One method on one data set: trials, a choice, and the final run."""
 
+import contextlib
 import functools
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import jax
 import numpy as np
 
 from spos_experiments.data import Table
@@ -33,6 +35,10 @@ class Work:
         self.name = f"{table.name}-{method}-{self.splits}splits-{made_of}"
 
     def outcome(self, tick: Callable[[int], None]) -> Outcome:
+        with _haste(self.settings.hasty):
+            return self._outcome(tick)
+
+    def _outcome(self, tick: Callable[[int], None]) -> Outcome:
         began = time.monotonic()
         short = self.settings.shape(self.method, self.table, self.settings.trial_share)
         tried = [self._fit(short, [trial] * self.splits, True) for trial in self.trials]
@@ -61,7 +67,9 @@ class Work:
             steps=long.steps,
         )
 
-    def _fit(self, shape: protocol.Shape, trials: list, validate: bool) -> list[Job]:
+    def _fit(
+        self, shape: protocol.Shape, trials: list[protocol.Trial], validate: bool
+    ) -> list[Job]:
         """A job for each split, with its trial."""
         return [
             functools.partial(self._one, shape, trial, validate, k)
@@ -75,3 +83,14 @@ class Work:
         """The first job alone: it compiles what the others use."""
         tick(0)
         return [jobs[0](), *in_parallel(jobs[1:], lambda n, _: tick(1 + n))]
+
+
+@contextlib.contextmanager
+def _haste(wanted: bool) -> Iterator[None]:
+    """Compile with less care, for runs so short that compiling takes longest."""
+    before = jax.config.read("jax_disable_most_optimizations")
+    jax.config.update("jax_disable_most_optimizations", wanted or before)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", before)

@@ -71,11 +71,13 @@ def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     ]
     jobs += [part(particle_job, settings, seed, name, count) for name, count in particle_cases]
     jobs += [part(step_error_job, settings, seed, count) for count in settings.step_sizes]
-    jobs.append(part(try_out, settings, seed, "Gaussian", particles=settings.pilot_sizes,
-                     step_sizes=settings.pilot_steps, repeats=settings.plan_repeats))  # fmt: skip
+    jobs.append(part(try_out, settings, seed, "Gaussian", particle_counts=settings.pilot_sizes,
+                     step_sizes=settings.pilot_steps,
+                     num_repeats=settings.plan_repeats))  # fmt: skip
     jobs += [
-        part(try_out, settings, seed + 1, name, particles=(count,), step_sizes=settings.plan_steps,
-             steps=(settings.budget // count,), repeats=settings.plan_repeats)
+        part(try_out, settings, seed + 1, name, particle_counts=(count,),
+             step_sizes=settings.plan_steps, step_counts=(settings.budget // count,),
+             num_repeats=settings.plan_repeats)
         for name, count in grid
     ]  # fmt: skip
     total = len(jobs) + len(settings.checked)
@@ -87,8 +89,9 @@ def results(settings: Settings, seed: int, tick: Tick) -> Findings:
     followed: list[theory.Pilot] = []
     if plan.trusted:
         jobs = [
-            part(try_out, settings, seed + 2, name, particles=(plan.particles,),
-                 step_sizes=(plan.step_size,), steps=(plan.steps,), repeats=settings.plan_repeats)
+            part(try_out, settings, seed + 2, name, particle_counts=(plan.num_particles,),
+                 step_sizes=(plan.step_size,), step_counts=(plan.num_steps,),
+                 num_repeats=settings.plan_repeats)
             for name in settings.checked
         ]  # fmt: skip
         followed = in_parallel(jobs, lambda done, _: tick(total - len(jobs) + done, total))

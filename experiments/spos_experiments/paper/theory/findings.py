@@ -39,7 +39,7 @@ def particle_findings(settings: Settings, by_size: Mapping[Any, Any]) -> list[di
         kinds |= {
             kind: {m: e[kind] for m, e in each.items()} for kind in ("twin", "cloud", "draws")
         }
-        bounds = [theory.particle_error(about(DENSITIES[name]), beta=beta, particles=m,
+        bounds = [theory.particle_error(about(DENSITIES[name]), beta=beta, num_particles=m,
                                         gamma0=gamma0(0.0)) for m in settings.sizes]  # fmt: skip
         slopes = {}
         for kind, at in kinds.items():
@@ -135,21 +135,26 @@ def steps_findings(settings: Settings, steps: list[dict[str, Any]]) -> list[dict
     return found
 
 
+def _as_data(trial: theory.Trial) -> dict[str, Any]:
+    count, step_size, steps, error, se = trial
+    return {"particles": count, "step_size": step_size, "steps": steps, "error": error, "se": se}
+
+
 def plan_findings(settings: Settings, plan: theory.Plan, grid: Any, tried: list[theory.Pilot],
                   followed: list[theory.Pilot]) -> dict[str, Any]:  # fmt: skip
     model = plan.model
     targets: dict[str, dict[str, Any]] = {}
     for name in settings.checked:
-        trials = [t._asdict() for (n, _), p in zip(grid, tried, strict=True) if n == name
+        trials = [_as_data(t) for (n, _), p in zip(grid, tried, strict=True) if n == name
                   for t in p.trials]  # fmt: skip
         targets[name] = {"grid": trials}
     for name, each in zip(settings.checked, followed, strict=False):
-        targets[name]["followed"] = each.trials[0]._asdict()
+        targets[name]["followed"] = _as_data(each.trials[0])
     return {
         "budget": settings.budget,
         "why": plan.why,
-        "chosen": {"particles": plan.particles, "step_size": plan.step_size, "steps": plan.steps,
-                   "expected": plan.expected},
+        "chosen": {"particles": plan.num_particles, "step_size": plan.step_size,
+                   "steps": plan.num_steps, "expected": plan.expected},
         "model": None if model is None else {
             **{n: getattr(model, n) for n in "abce"}, "se": model.se, "misfit": model.misfit,
             "worst": max(map(abs, model.residuals)),

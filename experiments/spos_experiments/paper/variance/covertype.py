@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from spos.targets.posterior import Posterior
+from spos.targets import Posterior
 from spos_experiments.frame.experiment import compiled
 
 FOLDER = Path("..") / "shared" / "data"  # unless the environment has SPOS_DATA

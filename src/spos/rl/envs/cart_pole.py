@@ -48,8 +48,11 @@ FRAME = 0.05  # seconds
 HORIZON = 500
 
 
-class State(NamedTuple):
-    """Scalars by name. A vector was no faster over many environments."""
+class Motion(NamedTuple):
+    """Where cart and pole are and how fast they move, as scalars.
+
+    A vector was no faster over many environments.
+    """
 
     x: jax.Array
     angle: jax.Array
@@ -57,8 +60,17 @@ class State(NamedTuple):
     angle_rate: jax.Array
 
 
-def move(state: State, force: jax.Array, h: float | jax.Array = FRAME) -> State:
-    """The state a frame later."""
+def move(state: Motion, force: jax.Array, h: float | jax.Array = FRAME) -> Motion:
+    """The motion a frame later.
+
+    Args:
+        state: before.
+        force: on the cart, in newtons.
+        h: the length of the frame in seconds.
+
+    Returns:
+        The state after.
+    """
     x, angle, x_rate, angle_rate = state
     sine, cosine = jnp.sin(angle), jnp.cos(angle)
     turned_sine, turned_cosine = jnp.sin(h * angle_rate), jnp.cos(h * angle_rate)
@@ -73,15 +85,17 @@ def move(state: State, force: jax.Array, h: float | jax.Array = FRAME) -> State:
         - arm * cosine * x_rate
         + h * arm * GRAVITY * sine,
     )
-    return State(x + h * x_rate, angle + h * angle_rate, x_rate, angle_rate)
+    return Motion(x + h * x_rate, angle + h * angle_rate, x_rate, angle_rate)
 
 
-def observe(state: State) -> jax.Array:
+def observe(state: Motion) -> jax.Array:
+    """x, ẋ, θ, θ̇."""
     seen = (state.x, state.x_rate, state.angle, state.angle_rate)
     return jnp.stack(seen).astype(jnp.float32)
 
 
-def keep_up(state: State, action: jax.Array) -> Step:
+def keep_up(state: Motion, action: jax.Array) -> Step:
+    """A step of the first task."""
     force = _force(action)
     state = move(state, force)
     ended = (jnp.abs(state.x) > 2.4) | (jnp.abs(state.angle) > 0.2)
@@ -89,7 +103,8 @@ def keep_up(state: State, action: jax.Array) -> Step:
     return Step(state, jnp.where(ended, 0.0, reward), ended)
 
 
-def swing_up(state: State, action: jax.Array) -> Step:
+def swing_up(state: Motion, action: jax.Array) -> Step:
+    """A step of the second task."""
     state = move(state, _force(action))
     ended = jnp.abs(state.x) > 3.0
     return Step(state, jnp.where(ended, -100.0, jnp.cos(state.angle)), ended)
@@ -102,9 +117,9 @@ def _force(action: jax.Array) -> jax.Array:
 Four = tuple[float, float, float, float]  # x, θ, ẋ, θ̇
 
 
-def _start(key: jax.Array, centre: Four, spread: Four) -> State:
+def _start(key: jax.Array, centre: Four, spread: Four) -> Motion:
     offset = jax.random.uniform(key, (4,), minval=-1.0, maxval=1.0)
-    return State(*(c + s * u for c, s, u in zip(centre, spread, offset, strict=True)))
+    return Motion(*(c + s * u for c, s, u in zip(centre, spread, offset, strict=True)))
 
 
 CARTPOLE = Environment(

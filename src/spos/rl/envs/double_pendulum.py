@@ -52,15 +52,26 @@ HEIGHT = 2.0  # of the goal
 HORIZON = 500
 
 
-class State(NamedTuple):
+class Motion(NamedTuple):
+    """Where the links are and how fast they turn, as scalars."""
+
     angle1: jax.Array
     angle2: jax.Array
     rate1: jax.Array
     rate2: jax.Array
 
 
-def move(state: State, torque: jax.Array, h: float | jax.Array = FRAME) -> State:
-    """The state a frame later."""
+def move(state: Motion, torque: jax.Array, h: float | jax.Array = FRAME) -> Motion:
+    """The motion a frame later.
+
+    Args:
+        state: before.
+        torque: of the motor, in newton metres.
+        h: the length of the frame in seconds.
+
+    Returns:
+        The state after.
+    """
     angle1, angle2, rate1, rate2 = state
     turn1, turn2 = h * rate1, h * rate2
     apart = angle1 - angle2
@@ -75,10 +86,11 @@ def move(state: State, torque: jax.Array, h: float | jax.Array = FRAME) -> State
         + COUPLING * jnp.cos(apart - turn1) * rate1
         + h * (torque - MASS * CENTRE * GRAVITY * jnp.sin(angle2)),
     )
-    return State(angle1 + h * rate1, angle2 + h * rate2, rate1, rate2)
+    return Motion(angle1 + h * rate1, angle2 + h * rate2, rate1, rate2)
 
 
-def observe(state: State) -> jax.Array:
+def observe(state: Motion) -> jax.Array:
+    """sin, cos and rate of each angle."""
     seen = [
         part
         for angle, rate in ((state.angle1, state.rate1), (state.angle2, state.rate2))
@@ -87,12 +99,14 @@ def observe(state: State) -> jax.Array:
     return jnp.stack(seen).astype(jnp.float32)
 
 
-def reset(key: jax.Array) -> State:
+def reset(key: jax.Array) -> Motion:
+    """Near hanging, and almost at rest."""
     angle1, angle2, rate1, rate2 = jax.random.normal(key, (4,))
-    return State(0.1 * angle1, 0.1 * angle2, 0.01 * rate1, 0.01 * rate2)
+    return Motion(0.1 * angle1, 0.1 * angle2, 0.01 * rate1, 0.01 * rate2)
 
 
-def step(state: State, action: jax.Array) -> Step:
+def step(state: Motion, action: jax.Array) -> Step:
+    """Two frames with one torque."""
     torque = TORQUE * jnp.clip(action[0], -1.0, 1.0)
     for _ in range(FRAMES):
         state = move(state, torque)

@@ -18,16 +18,21 @@ import jax
 from spos.types import PyTree
 
 
-class Discrete(NamedTuple):
+@dataclass(frozen=True)
+class Discrete:
     """Actions 0 … count - 1."""
 
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs here
+    count: int
 
 
-class Continuous(NamedTuple):
+@dataclass(frozen=True)
+class Continuous:
     """Vectors of this size. The environment clips them to [-1, 1] and scales them itself."""
 
     size: int
+
+
+Actions = Discrete | Continuous
 
 
 class Step(NamedTuple):
@@ -38,14 +43,46 @@ class Step(NamedTuple):
     terminated: jax.Array  # the task ended here; reaching the horizon does not count
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity: a compiled loop is kept per environment
-class Environment:
-    """A control task; see the module for its three functions."""
+@dataclass(frozen=True)
+class Outline:
+    """What a policy has to know of a task, wherever that lives."""
 
     name: str
     observation_size: int
-    actions: Discrete | Continuous
+    actions: Actions
     horizon: int
+
+
+@dataclass(frozen=True)
+class Environment(Outline):
+    """A control task in pure JAX.
+
+    Environments of the same functions are equal, and share compiled programs.
+
+    Attributes:
+        name: under which results are told.
+        observation_size: how many numbers a policy sees.
+        actions: `Discrete(count)` or `Continuous(size)`.
+        horizon: the length of an episode in steps.
+        reset: from a key to a first state, any pytree.
+        observe: from a state to a vector (observation_size,) of float32.
+        step: from a state and an action to a `Step`.
+
+    Example:
+        >>> from spos.rl.envs import Continuous, Environment, Step
+        >>> line = Environment(
+        ...     name="stay near 0",
+        ...     observation_size=1,
+        ...     actions=Continuous(1),
+        ...     horizon=20,
+        ...     reset=lambda key: jax.random.normal(key, (1,)),
+        ...     observe=lambda x: x,
+        ...     step=lambda x, a: Step(x + a, -((x + a)[0] ** 2), abs((x + a)[0]) > 3),
+        ... )
+        >>> spos.rl.train(line, num_iterations=2, num_particles=2, num_episodes=3).returns.shape
+        (2, 2)
+    """
+
     reset: Callable[[jax.Array], PyTree]
-    observe: Callable[[PyTree], jax.Array]  # -> (observation_size,) float32
+    observe: Callable[[PyTree], jax.Array]
     step: Callable[[PyTree, jax.Array], Step]

@@ -34,6 +34,17 @@ def solve(
     first: jax.Array,
     second: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
-    """x and y with a x + c y = first and c x + b y = second, by Cramer's rule."""
+    """x and y with a x + c y = first and c x + b y = second, by Cramer's rule.
+
+    Args:
+        a: one entry of the diagonal.
+        c: the entry beside it.
+        b: the other entry of the diagonal.
+        first: the right-hand side of the first equation.
+        second: that of the second.
+
+    Returns:
+        x and y.
+    """
     determinant = a * b - c * c
     return (b * first - c * second) / determinant, (a * second - c * first) / determinant

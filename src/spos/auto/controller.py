@@ -1,0 +1,186 @@
+"""The host's part of an automatic run: approach, then rounds of doubling length until one passes.
+
+Every round first tunes the step (and with it the number of leapfrogs) and then freezes everything,
+so that what is kept of it is exact Markov chain Monte Carlo. A round that fails a check teaches the
+next one its metric; one in which particles stay apart switches on jumps. The round that passes, or
+the last one when the budget ends, is the result.
+
+A run is a state machine: `phase`, `number` and `stage` (`spos.auto.state`) say what comes next, and
+an advance that was cut short goes on where it was (`spos.auto.moving`).
+"""
+
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from spos.auto import approach, metric, moving, state
+from spos.auto.engine import RECORDS
+from spos.auto.judge import Round, arviz_checks, measure
+from spos.auto.moving import Moving
+from spos.auto.result import Adapted, Fit
+from spos.auto.state import APPROACH
+from spos.auto.verdict import Verdict
+from spos.auto.watch import Callback, Stopped
+from spos.io import progress as progress_line
+from spos.io.checkpoint import Checkpoint
+from spos.result import versions
+
+TRAJECTORY, LEAPS = 1.5, 64  # whitened length between two refreshments of the noise
+APPROACHES, BIRTH_DEATHS, ROUNDS = 40, 3, 9
+
+
+class AutomaticRun(Moving):
+    """One call of `spos.fit`."""
+
+    def go(
+        self,
+        show: bool | None = None,
+        callback: Callback | None = None,
+        saver: Checkpoint | None = None,
+    ) -> Fit:
+        """Run to the end, from where the checkpoint has it if there is one."""
+        self.callback, self.saver = callback, saver
+        if saver is not None and (saved := state.restored(saver)) is not None:
+            self.restore(saved)
+            self.latest = saved
+            self.began = time.monotonic() - saved.seconds
+        if progress_line.wanted(show):
+            self.bar = progress_line.Progress("fit", moving.BUDGET, done=self.evaluations)
+        interrupted = False
+        try:
+            if self.phase == APPROACH:
+                self._approach()
+            self._rounds()
+        except (KeyboardInterrupt, Stopped):
+            interrupted = True
+        finally:
+            if self.bar is not None:
+                self.bar.close()
+            if saver is not None and self.latest is not None:
+                state.save(saver, self.latest)
+        return self._result(interrupted)
+
+    def _climb(self) -> None:
+        if not approach.is_far(self.score @ self.factor):
+            return
+        for _ in range(approach.CLIMBS):
+            before = self.log_prob
+            newton = self.score @ self.factor @ self.factor.T
+            self.y = approach.climb(self.y, before, newton, lambda there: self._look(there)[0])
+            self._refresh()
+            if np.median(self.log_prob - before) < approach.GAIN:
+                return
+
+    def _approach(self) -> None:
+        if self.chunks == 0:
+            self._climb()
+        for n in range(self.number, APPROACHES):
+            self.number = n
+            seen = self.advance("approach", 1, self.log_step, rate=0.7, pooled=False)
+            late = Round(*(part[-10:] for part in seen))
+            best = np.argsort(late.log_prob.ravel())[late.log_prob.size // 2 :]
+            y, g = (part.reshape(-1, self.size)[best] for part in (late.y, late.g))
+            scores = g @ np.linalg.inv(self.factor)
+            z = seen.z[-1]
+            self.middle, self.factor = metric.learn(y, scores, self.count)
+            self.middle = self.y.mean(0)
+            if n < 4:
+                continue
+            moved = self._birth_death(z, late.log_prob) if self.births < BIRTH_DEATHS else 0
+            self.births, self.moved = self.births + bool(moved), self.moved + moved
+            if not moved and approach.settled(seen.log_prob):
+                break
+        else:
+            self.notes.append(f"the approach had not settled after {APPROACHES * RECORDS} moves")
+        if self.moved:
+            self.notes.append(f"before sampling, birth-death moved {self.moved} particles")
+        self.phase, self.number = state.ROUNDS, 0
+
+    def _birth_death(self, z: np.ndarray, path: np.ndarray) -> int:
+        place = approach.birth_death(z, path, self.rng)
+        self.y, self.log_prob = self.y[place], self.log_prob[place]
+        self.score, self.log_step = self.score[place], self.log_step[place]
+        return int((place != np.arange(self.count)).sum())
+
+    def _rounds(self) -> None:
+        for n in range(self.number, ROUNDS):
+            self.number = n
+            chunks, thin = (2 << n, 1) if n < 3 else (8, 1 << (n - 2))
+            label = f"round {n + 1}"
+            rate = 0.7 if n < 2 else 0.3
+            if self.stage == 0:
+                self.advance(label, 1, np.median(self.log_step), rate=rate, pooled=False)
+                self.stage = 1
+            while self.stage < 3:
+                self._tune(label, 1, rate=0.2)
+                self.stage += 1
+            # 0.2 makes up for the jitter of frozen steps
+            seen = self._tune(label, chunks, shift=0.2, thin=thin, jumps=self.jumps)
+            self.log_step = self.log_step - 0.2
+            self.checks, independent = measure(seen, self.names)
+            self.finished, self.thin, self.stage = seen, thin, 0
+            if all(check.passed for check in self.checks):
+                self.checks += arviz_checks(seen, self.names)
+                if all(check.passed for check in self.checks):
+                    return
+            flat = seen.y.reshape(-1, self.size)
+            scores = seen.g.reshape(-1, self.size) @ np.linalg.inv(self.factor)
+            self.middle, self.factor = metric.learn(flat, scores, max(independent, self.count))
+            self.jumps = self.jumps or not self.checks[0].passed
+            if 2 * self.evaluations > moving.BUDGET:
+                return
+
+    def _tune(self, label: str, chunks: int, shift: float = 0.0, **tuning: Any) -> Round:
+        """Moves with one step for all, and as many leapfrogs as make a trajectory of it."""
+        log_step = float(np.median(self.log_step))
+        leaps = int(np.clip(np.ceil(TRAJECTORY / np.exp(log_step)), 1, LEAPS))
+        return self.advance(label, chunks, log_step + shift, leaps=leaps, **tuning)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is shown and saved of how the run was made."""
+        target, beta = self.problem.target, self.problem.beta
+        return {
+            "algorithm": "fit",
+            "beta": beta,
+            "kernel": None if beta is None else "rbf",
+            "target": target.settings,
+            "seed": self.seed,
+        }
+
+    def _result(self, interrupted: bool) -> Fit:
+        seen = self.finished
+        if seen is None:  # interrupted early: the particles as they are
+            nothing = np.zeros((1, self.count))
+            y, score = self.y[None], self.score[None]
+            seen = Round(y, self.log_prob[None], y, score, nothing)
+        if self.count < 2 * (self.size + 1):
+            self.notes.append(
+                f"{self.count} particles for {self.size} parameters: correlations are learnt "
+                "slowly (the metric is shrunk to its diagonal); more particles help"
+            )
+        history = self.problem.unflatten(self.origin + seen.y @ self.base.T)
+        return Fit(
+            particles=jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), history),
+            info={"log_prob": seen.log_prob, "acceptance": seen.acceptance},
+            history=history,
+            history_every=self.thin,
+            settings=self.settings,
+            versions=versions(),
+            num_steps=self.moves,
+            seconds=time.monotonic() - self.began,
+            interrupted=interrupted,
+            draws=jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), history),
+            verdict=Verdict(tuple(self.checks), tuple(self.notes), interrupted),
+            evaluations=self.evaluations,
+            adapted=Adapted(
+                self.origin + self.base @ self.middle,
+                self.base @ self.factor,
+                float(np.median(self.log_step)),
+                self.number if self.phase == state.ROUNDS else 0,
+                self.jumps,
+            ),
+        )

@@ -1,0 +1,170 @@
+"""A state that moves: starts, advances in compiled chunks, and a look up after each of them.
+
+Whoever wants to know is told between two chunks: a progress line, a callback, a checkpoint.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from spos.auto import approach, metric, state
+from spos.auto.engine import (
+    RECORDS,
+    Coordinates,
+    Problem,
+    Records,
+    Tuning,
+    Whitened,
+    chunk,
+    evaluate,
+)
+from spos.auto.judge import Round
+from spos.auto.result import Adapted
+from spos.auto.state import FitState
+from spos.auto.watch import Callback, FitProgress, Stopped
+from spos.io import progress as progress_line
+from spos.io.checkpoint import Checkpoint
+
+BUDGET = 10_000_000  # evaluations of the log-density
+
+
+class Moving(FitState):
+    """A state, what is fixed while it changes, and the advance from one state to the next."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        names: list[str],
+        theta: np.ndarray,
+        seed: int,
+        redraw: Callable[[int], np.ndarray] | None = None,
+        warm: Adapted | None = None,
+    ) -> None:
+        self.began = time.monotonic()
+        self.problem, self.names, self.seed = problem, names, seed
+        self.key = jax.random.key(seed)
+        self.count, self.size = theta.shape
+        self.bar: progress_line.Progress | None = None
+        self.saver: Checkpoint | None = None
+        self.callback: Callback | None = None
+        self.latest: FitState | None = None  # after the last whole chunk
+        self.evaluations, rng = 0, np.random.default_rng(seed)
+        theta, original = approach.finite_starts(theta, self._log_prob, redraw, rng)
+        theta = approach.parted(theta, rng)
+        if warm is None:
+            origin, base = metric.start_coordinates(theta[original])
+        else:
+            origin, base = warm.centre, warm.factor
+        size, nothing = np.eye(self.size), np.empty(0)
+        y = np.linalg.solve(base, (theta - origin).T).T
+        steps = np.full(self.count, -0.25 * np.log(self.size))
+        super().__init__(
+            *(origin, base, y, nothing, nothing, y.mean(0), size, steps),
+            evaluations=self.evaluations,
+        )
+        self._refresh()
+        if copies := int((~original).sum()):
+            self.notes.append(f"{copies} starts without a finite density were replaced by others")
+        if warm is not None:
+            self._warm_up(warm)
+
+    def _warm_up(self, warm: Adapted) -> None:
+        """Go on with what another run has learnt, unless its points are far out for this target."""
+        self.middle, self.factor = self.y.mean(0), np.eye(self.size)
+        if approach.is_far(self.score):
+            self._refresh()
+            self.notes.append("the points of warm_start are far from this target: approached anew")
+            return
+        self.log_step = np.full(self.count, warm.log_step)
+        self.phase, self.number, self.jumps = state.ROUNDS, warm.number, warm.jumps
+        self.stage = 2  # the step is known, and is tuned to the new target for one chunk
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random numbers that depend on the seed and on how many chunks there were."""
+        return np.random.default_rng([self.seed, self.chunks])
+
+    def _log_prob(self, theta: np.ndarray) -> np.ndarray:
+        self.evaluations += self.count
+        frame = self._frame(np.zeros(self.size), np.eye(self.size))
+        return np.asarray(evaluate(self.problem, frame, self._array(theta)).log_prob)
+
+    def _look(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Density and score at y."""
+        frame = self._frame(self.origin, self.base)
+        cloud = evaluate(self.problem, frame, self._array(y))
+        self.evaluations += self.count
+        log_prob, score = (np.asarray(x, float) for x in cloud[1:])
+        return log_prob, score
+
+    def _refresh(self) -> None:
+        """Density and score at the present y, and a first metric from the better half."""
+        self.log_prob, self.score = self._look(self.y)
+        best = np.argsort(self.log_prob)[self.count // 2 :]
+        if self.score[best].any():  # else all stand on the very mode, which tells no scale
+            _, self.factor = metric.learn(self.y[best], self.score[best], len(best))
+        self.middle = self.y.mean(0)
+
+    def _array(self, values: Any) -> jax.Array:
+        return jnp.asarray(values, self.problem.dtype)
+
+    def _frame(self, centre: np.ndarray, factor: np.ndarray) -> Coordinates:
+        return Coordinates(self._array(centre), self._array(factor))
+
+    def advance(self, label: str, chunks: int, log_step: Any, **tuning: Any) -> Round:
+        """So many chunks from y in the present metric; y, its density and the steps follow.
+
+        One that was under way when the state was saved goes on where it was.
+        """
+        inverse = np.linalg.inv(self.factor)
+        frame = self._frame(self.origin + self.base @ self.middle, self.base @ self.factor)
+        if self.running is None:
+            z = (self.y - self.middle) @ inverse.T
+            self.running = Whitened(*map(self._array, (z, self.log_prob, self.score @ self.factor)))
+            self.running_step = np.asarray(self._array(np.broadcast_to(log_step, self.count)))
+        cloud = Whitened(*map(self._array, self.running))
+        steps = self._array(self.running_step)
+        plan = Tuning(steps, **tuning)
+        plan = plan._replace(rate=self._array(plan.rate))
+        for _ in range(len(self.records), chunks):
+            key = jax.random.fold_in(self.key, self.chunks)
+            cloud, steps, records = chunk(
+                *(self.problem, frame, key, cloud, plan._replace(log_step=steps))
+            )
+            recorded = Records(*map(np.asarray, records))
+            self.running, self.running_step = Whitened(*map(np.asarray, cloud)), np.asarray(steps)
+            self.records = [*self.records, recorded]
+            self.chunks += 1
+            self.moves += RECORDS * int(plan.thin)
+            per_move = int(plan.leaps) + bool(plan.jumps)
+            self.evaluations += RECORDS * int(plan.thin) * per_move * self.count
+            self._look_up(label)
+        parts = [[np.asarray(leaf, float) for leaf in each] for each in self.records]
+        z, log_prob, g, acceptance = (np.concatenate(part) for part in zip(*parts, strict=True))
+        y = self.middle + z @ self.factor.T
+        self.y, self.log_prob, self.score = y[-1], log_prob[-1], g[-1] @ inverse
+        self.log_step = np.asarray(steps, float)
+        self.records, self.running, self.running_step = [], None, None
+        return Round(y, log_prob, z, g, acceptance)
+
+    def _look_up(self, label: str) -> None:
+        """After a whole chunk: keep the state, and tell whoever wants to know."""
+        self.seconds = time.monotonic() - self.began
+        self.latest = self.snapshot()
+        if self.bar is not None:
+            self.bar.label = f"fit {label}"
+            error = {check.name: check.value for check in self.checks}.get("precision", np.nan)
+            self.bar.update(min(self.evaluations, BUDGET - 1), error=error)
+        if self.saver is not None and self.saver.due():
+            state.save(self.saver, self.latest)
+        if self.callback is not None:
+            seen = self.records[-1]
+            acceptance = np.asarray(seen.acceptance, float).mean(0)
+            now = np.asarray(seen.log_prob[-1], float)
+            told = FitProgress(label, self.evaluations, now, acceptance, tuple(self.checks))
+            if self.callback(told):
+                raise Stopped

@@ -1,0 +1,131 @@
+"""All that an automatic run hands from one chunk of moves to the next: arrays and plain numbers.
+
+θ = origin + base y is fixed by the starts, y = middle + factor z is the metric of the moment. A run
+is a sequence of *advances*, each of one or more chunks of moves with the same settings. While one
+is under way, `y` and all that belongs to it stay as they were at its beginning, and `records` and
+`running` say how far it is. What is computed between two advances depends on this state alone, and
+every random number on the seed and the number of chunks. So a run that is restored after any chunk
+ends in the same bits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import jax.numpy as jnp
+import numpy as np
+
+from spos.auto.engine import Records, Whitened
+from spos.auto.judge import Round
+from spos.auto.verdict import Check
+from spos.io import archive, strictjson
+from spos.io.checkpoint import Checkpoint
+from spos.types import State
+
+PLAIN = "plain"  # the record that holds what is no array, as JSON
+APPROACH, ROUNDS = "approach", "rounds"
+
+
+@dataclass
+class FitState:
+    """The state of a run between two chunks.
+
+    Attributes:
+        origin: of the coordinates y.
+        base: their axes.
+        y: the particles, one a row.
+        log_prob: the log-density there.
+        score: its gradient with respect to y.
+        middle: the centre of the metric.
+        factor: its root.
+        log_step: the logarithm of each particle's step.
+        phase: "approach" or "rounds".
+        number: which chunk of the approach, or which round.
+        stage: how many of a round's three tuning advances are done.
+        births: how many birth-death steps moved particles.
+        moved: how many particles they moved.
+        jumps: whether a round proposes jumps.
+        finished: the records of the last finished round.
+        thin: the number of moves between two of them.
+        running: the particles inside an advance; None where `records` is empty.
+        running_step: and their steps.
+        records: what each chunk of the present advance recorded.
+        checks: of the last finished round.
+        notes: for the report.
+        evaluations: of the log-density with its gradient.
+        chunks: how many were computed.
+        moves: how many moves they had.
+        seconds: spent.
+    """
+
+    origin: np.ndarray
+    base: np.ndarray
+    y: np.ndarray
+    log_prob: np.ndarray
+    score: np.ndarray
+    middle: np.ndarray
+    factor: np.ndarray
+    log_step: np.ndarray
+    phase: str = APPROACH
+    number: int = 0
+    stage: int = 0
+    births: int = 0
+    moved: int = 0
+    jumps: bool = False
+    finished: Round | None = None
+    thin: int = 1
+    running: Whitened | None = None
+    running_step: np.ndarray | None = None
+    records: list[Records] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    evaluations: int = 0
+    chunks: int = 0
+    moves: int = 0
+    seconds: float = 0.0
+
+    def snapshot(self) -> "FitState":
+        """The state as it is now. Arrays are never written to, so that only lists are copied."""
+        now: dict[str, Any] = {}
+        for name in FIELDS:
+            held = getattr(self, name)
+            now[name] = list(held) if isinstance(held, list) else held
+        return FitState(**now)
+
+    def restore(self, saved: "FitState") -> None:
+        """Become like an earlier state."""
+        vars(self).update(vars(saved.snapshot()))
+
+    def packed(self) -> dict[str, np.ndarray]:
+        """Everything as arrays by name."""
+        arrays, plain = archive.pack_fields({n: getattr(self, n) for n in FIELDS}, FIELDS)
+        return {**arrays, PLAIN: np.frombuffer(strictjson.dump(archive.plain(plain)), np.uint8)}
+
+    @classmethod
+    def unpacked(cls, arrays: Mapping[str, np.ndarray]) -> Self:
+        """The state that `packed` took apart."""
+        plain = strictjson.load(arrays[PLAIN].tobytes())
+        found = archive.unpack_fields(arrays, plain, FIELDS)
+        for name, kind in (("finished", Round), ("running", Whitened)):
+            found[name] = None if found[name] is None else kind(**found[name])
+        found["records"] = [Records(**each) for each in found["records"]]
+        return cls(**found)
+
+
+FIELDS: dict[str, Any] = archive.fields_of(FitState)
+
+
+def save(saver: Checkpoint, state: FitState) -> None:
+    """Write the state to the checkpoint's folder."""
+    saver.save(_numbered(state.chunks), state.packed())
+
+
+def restored(saver: Checkpoint) -> FitState | None:
+    """The newest state in the checkpoint's folder; None if there is none."""
+    found = saver.restore(_numbered(0), needed=[PLAIN])
+    return None if found is None else FitState.unpacked(found[1])
+
+
+def _numbered(chunks: int) -> State:
+    """A checkpoint counts in the steps of a sampler's state; here chunks are counted."""
+    return State((), jnp.asarray(chunks, jnp.int32), jnp.zeros(()), ())
