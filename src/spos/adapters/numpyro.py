@@ -37,7 +37,7 @@ from spos.adapters.numpyro_sites import Sites, found_sites
 from spos.programs import compiled
 from spos.targets.shuffle import distinct
 from spos.targets.target import Target, score_particles
-from spos.types import Particles, PyTree
+from spos.types import Array, Particles, PyTree
 from spos.values import static, value
 
 NEEDS_NUMBERS = (
@@ -151,7 +151,7 @@ def _predicted(
     observed: tuple[str, ...],
     target: NumpyroTarget,
     key: jax.Array,
-    block: jax.Array,
+    block: Array,
     particles: Particles,
 ) -> dict[str, jax.Array]:
     args, kwargs = target.program.arguments(target.data)

@@ -145,7 +145,7 @@ def _digest(traced: Any) -> str:
     """Of the program's text and of all constants in it."""
     sha = hashlib.sha256(_ADDRESS.sub("", str(traced)).encode())
     for constant in _constants(traced):
-        if jax.dtypes.issubdtype(constant.dtype, jax.dtypes.prng_key):
+        if jnp.issubdtype(constant.dtype, jax.dtypes.prng_key):
             constant = jax.random.key_data(constant)
         sha.update(np.asarray(constant).tobytes())
     return sha.hexdigest()
