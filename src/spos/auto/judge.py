@@ -40,7 +40,7 @@ MODES = (
     "Particles stay apart: the density has separate modes or very long ridges, and how much each "
     "weighs is not known. Break symmetries (for example by ordering), or make the prior tighter."
 )
-LONGER = "The run ended too early for this target: start it again from result.particles."
+LONGER = "The run ended too early for this target: go on with spos.fit(…, warm_start=fit)."
 REGION = "Part of the target is entered too rarely. " + FUNNEL
 
 

@@ -135,8 +135,8 @@ class Moving(FitState):
             cloud, steps, records = chunk(
                 *(self.problem, frame, key, cloud, plan._replace(log_step=steps))
             )
-            recorded = Records(*map(np.asarray, records))
-            self.running, self.running_step = Whitened(*map(np.asarray, cloud)), np.asarray(steps)
+            recorded: Records = jax.device_get(records)
+            self.running, self.running_step = jax.device_get((cloud, steps))
             self.records = [*self.records, recorded]
             self.chunks += 1
             self.moves += RECORDS * int(plan.thin)

@@ -34,8 +34,30 @@ def ranks(
 ) -> np.ndarray:
     """For each data set and parameter, how many of the M particles lie below the truth.
 
-    `truths` has a leading axis of data sets, and so has `data`; `starts` has one of data sets and
-    one of particles. Each parameter is scaled by the spread of its starts.
+    Each parameter is scaled by the spread of its starts.
+
+    Args:
+        target: the posterior, whose own data do not count.
+        truths: one particle for each data set.
+        data: with a leading axis of data sets.
+        starts: with a leading axis of data sets and one of particles.
+        beta: the weight of the kernel field; None leaves it out.
+        seed: the same seed gives the same bits.
+
+    Returns:
+        The ranks, from 0 to M, of shape (data sets, parameters).
+
+    Example:
+        >>> from spos.auto.ranks import ranks
+        >>> rng = np.random.default_rng(0)
+        >>> truths = rng.normal(size=(30, 1)).astype(np.float32)
+        >>> data = truths + rng.normal(size=(30, 5)).astype(np.float32)
+        >>> target = spos.posterior(
+        ...     lambda theta, x: -0.5 * (x - theta) ** 2, lambda t: -0.5 * (t**2).sum(), data[0]
+        ... )
+        >>> starts = rng.normal(size=(30, 8, 1)).astype(np.float32)
+        >>> ranks(target, truths, data, starts).shape
+        (30, 1)
     """
     problem = Problem.of(target, truths, beta)
     count, particles = jax.tree.leaves(starts)[0].shape[:2]
@@ -45,7 +67,8 @@ def ranks(
     keys = jax.random.split(jax.random.key(seed), count)
     last = _ends(problem, keys, data, theta)
     _, truth = parameters(truths)
-    return np.sum(np.asarray(last) < truth[:, None], 1)
+    found: np.ndarray = np.sum(np.asarray(last) < truth[:, None], 1)
+    return found
 
 
 @compiled()
@@ -73,14 +96,32 @@ def _ends(problem: Problem, keys: jax.Array, data: PyTree, theta: jax.Array) -> 
 
 
 def chi_square(ranked: np.ndarray, particles: int) -> np.ndarray:
-    """Pearson's statistic of each parameter, with M degrees of freedom if ranks are uniform."""
+    """Are the ranks uniform?
+
+    Args:
+        ranked: as `ranks` gives them.
+        particles: M.
+
+    Returns:
+        Pearson's statistic of each parameter, with M degrees of freedom if they are.
+    """
     expected = len(ranked) / (particles + 1)
     counts = [np.bincount(column, minlength=particles + 1) for column in ranked.T]
-    return ((np.stack(counts) - expected) ** 2 / expected).sum(1)
+    found: np.ndarray = ((np.stack(counts) - expected) ** 2 / expected).sum(1)
+    return found
 
 
 def rank_figure(ranked: np.ndarray, particles: int, names: list[str]) -> Any:
-    """A histogram of ranks for each parameter; 99 % of the bars should end in the grey band."""
+    """A histogram of ranks for each parameter; 99 % of the bars should end in the grey band.
+
+    Args:
+        ranked: as `ranks` gives them.
+        particles: M.
+        names: of the parameters.
+
+    Returns:
+        A matplotlib figure.
+    """
     with figures.style():
         figure = figures.new_figure(3.4 * len(names), 2.8)
         expected = len(ranked) / (particles + 1)

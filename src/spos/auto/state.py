@@ -20,7 +20,7 @@ from spos.auto.judge import Round
 from spos.auto.verdict import Check
 from spos.io import archive, strictjson
 from spos.io.checkpoint import Checkpoint
-from spos.types import State
+from spos.types import Array, State
 
 PLAIN = "plain"  # the record that holds what is no array, as JSON
 APPROACH, ROUNDS = "approach", "rounds"
@@ -75,7 +75,7 @@ class FitState:
     finished: Round | None = None
     thin: int = 1
     running: Whitened | None = None
-    running_step: np.ndarray | None = None
+    running_step: Array | None = None
     records: list[Records] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -86,11 +86,9 @@ class FitState:
 
     def snapshot(self) -> "FitState":
         """The state as it is now. Arrays are never written to, so that only lists are copied."""
-        now: dict[str, Any] = {}
-        for name in FIELDS:
-            held = getattr(self, name)
-            now[name] = list(held) if isinstance(held, list) else held
-        return FitState(**now)
+        now: dict[str, Any] = {name: getattr(self, name) for name in FIELDS}
+        copies: dict[str, Any] = {k: list(v) for k, v in now.items() if isinstance(v, list)}
+        return FitState(**now | copies)
 
     def restore(self, saved: "FitState") -> None:
         """Become like an earlier state."""

@@ -1,26 +1,44 @@
 """What was checked about a run, whether it passed, and what to do if not, as text."""
 
 import textwrap
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Check:
-    """One measured number against the most (or least) that is allowed."""
+    """One measured number against the most (or least) that is allowed.
+
+    Attributes:
+        name: what was checked.
+        value: what was found.
+        limit: what is allowed.
+        passed: whether it is.
+        finding: the same in words.
+        advice: what to do if not.
+    """
 
     name: str
     value: float
     limit: float
     passed: bool
-    finding: str  # in words
+    finding: str
     advice: str = ""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """All checks of a run. `notes` say what else a reader should know."""
+    """All checks of a run.
+
+    Attributes:
+        checks: in the order they were made.
+        notes: what else a reader should know.
+        interrupted: whether the run ended before its checks.
+
+    Example:
+        >>> from spos.auto.verdict import Check, Verdict
+        >>> Verdict((Check("mixing", 0.2, 0.05, False, "20% lies between particles"),)).reasons
+        ['mixing: 20% lies between particles']
+    """
 
     checks: tuple[Check, ...]
     notes: tuple[str, ...] = ()
@@ -28,6 +46,7 @@ class Verdict:
 
     @property
     def converged(self) -> bool:
+        """Were there checks, and did all pass?"""
         return bool(self.checks) and not self.reasons
 
     @property
@@ -47,14 +66,3 @@ class Verdict:
             lines.append("  FAIL interrupted before the checks")
         lines += ["", *(f"  note: {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "Verdict":
-        checks = tuple(Check(**check) for check in stored["checks"])
-        return cls(checks, tuple(stored["notes"]), stored["interrupted"])
-
-
-NOTHING_CHECKED = Verdict(())
