@@ -137,7 +137,7 @@ def blackjax(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
     try:
         import blackjax as library
     except ImportError as error:
-        raise ImportError("this needs BlackJAX: pip install 'spos[bench]'") from error
+        raise ImportError("this needs BlackJAX: pip install './experiments[bench]'") from error
     model = spos.from_numpyro(models.build(name))
     score = jax.grad(model.target.log_prob)
     algorithm = library.svgd(score, optax.adam(settings.adam_step))
