@@ -587,7 +587,6 @@ CASES = {
         ValueError,
         r"seed.*below 4294967296.*4294967296",
     ),
-    "seed is a key": (lambda: sample(seed=KEY), TypeError, r"seed.*whole number.*key"),
     "history 0": (lambda: sample(history_every=0), ValueError, r"history_every.*at least 1.*0"),
     "history float": (
         lambda: sample(history_every=2.0),

@@ -88,9 +88,9 @@ def test_what_every_experiment_takes_may_stand_before_its_name(asked, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        "--tasks swing_up --estimators a2c --methods svpg spos --seeds 3",
-        "--task swingup --estimator a2c --methods svpg spos --seeds 3",
-        "--task swingup swing_up --estimator a2c --method svpg spos --seeds 3",
+        "--tasks swing_up --gradients a2c --methods svpg spos --seeds 3",
+        "--task swingup --gradient a2c --methods svpg spos --seeds 3",
+        "--task swingup swing_up --gradient a2c --method svpg spos --seeds 3",
     ],
 )
 def test_an_option_takes_both_spellings(words, asked):
@@ -99,7 +99,7 @@ def test_an_option_takes_both_spellings(words, asked):
     assert (name, seed, quick) == ("control", 0, False)
     assert changed == {
         "tasks": ("swing_up",),
-        "estimators": ("a2c",),
+        "gradients": ("a2c",),
         "methods": ("svpg", "spos"),
         "seeds": 3,
     }
@@ -128,7 +128,7 @@ def test_an_option_changes_a_setting_and_the_record_tells_the_command(words, cha
     ("words", "told"),
     [
         ("control --task chess", "cartpole, swing_up, double_pendulum, got chess"),
-        ("control --estimator guess", "reinforce, a2c"),
+        ("control --gradient guess", "reinforce, a2c"),
         ("control --methods magic", "svpg, spos, independent"),
         ("control --seeds 0", "--seeds must be at least 1, got 0"),
         ("accuracy --models guess", "--models must be some of linear"),

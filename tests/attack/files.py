@@ -30,10 +30,10 @@ from attack import mutations
 from spos import rl
 from spos.estimators import saved
 from spos.estimators.regressor import SPOSRegressor
-from spos.estimators.rows import Scaling
 from spos.io.archive import DamagedFileError
 from spos.io.checkpoint import Checkpoint
 from spos.io.html import Table
+from spos.networks.rows import Scaling
 from spos_experiments import data
 from spos_experiments.data import DataError
 from spos_experiments.frame import page, record

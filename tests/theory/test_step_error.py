@@ -138,8 +138,8 @@ def test_constants_do_not_exist_without_a_pull(derived):
     [
         ("beta", 0.0),
         ("beta", math.nan),
-        ("particles", -1),
-        ("steps", 0),
+        ("num_particles", -1),
+        ("num_steps", 0),
         ("step_size", -0.1),
         ("step_size", math.inf),
         ("batch_size", 0),
