@@ -110,8 +110,8 @@ class Sampler(Value):
         """
         particles = checks.particles(particles)
         check_target(self.target, particles)
+        recalled, memory = self.target.first_memory(particles), self.move.init(particles)
         unknown = jnp.full((), jnp.nan, jnp.result_type(*jax.tree.leaves(particles)))
-        memory, recalled = self.move.init(particles), self.target.first_memory(particles)
         return State(particles, jnp.zeros((), jnp.int32), unknown, memory, recalled)
 
     def step(self, key: jax.Array, state: State, batch: PyTree = None) -> tuple[State, Info]:
