@@ -28,7 +28,6 @@ import numpy as np
 import spos
 from attack import mutations
 from spos import rl
-from spos.estimators import saved
 from spos.estimators.regressor import SPOSRegressor
 from spos.io.archive import DamagedFileError
 from spos.io.checkpoint import Checkpoint
@@ -175,8 +174,9 @@ def _estimator(folder: Path) -> Victim:
     model.n_features_in_, model.n_iter_, model.n_rows_seen_ = 2, 10, 20.0
     model.scaling_ = Scaling(np.zeros(2), np.ones(2), 1.5, 0.5)
     model.feature_names_in_ = np.array(["height", "age"], object)
-    form = saved.particle_form(model._form())
-    model.particles_ = jax.tree.map(lambda leaf: np.ones((4, *leaf.shape), leaf.dtype), form)
+    rows = np.ones((2, 2), np.float32)
+    networks = model._network().start(jax.random.key(0), 4, rows, rows[:, 0])
+    model.particles_ = jax.device_get(networks)
     path = model.save(folder / "model.npz")
     return Victim("estimator", path, lambda: SPOSRegressor.load(path), ARCHIVED)
 
