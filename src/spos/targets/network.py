@@ -28,7 +28,13 @@ FIRST_ROWS = 1000  # that a start looks at, to learn how large the noise is
 
 @value
 class BayesianNetwork(Value):
-    """A network, what its outputs mean, and what its weights are expected to be; see `bnn`."""
+    """A network, what its outputs mean, and what its weights are expected to be; see `bnn`.
+
+    Attributes:
+        network: `init(key)` draws weights, `apply(weights, x)` uses them.
+        likelihood: of what is observed, given the outputs.
+        prior: of the weights.
+    """
 
     network: AnyNetwork
     likelihood: Likelihood
@@ -80,32 +86,81 @@ class BayesianNetwork(Value):
         return posterior(likelihood, prior, data, batch_size)
 
     def outputs(self, particles: Particles, x: Any) -> jax.Array:
-        """What every network says of every row: (M, n, k)."""
+        """What every network says of every row.
+
+        Args:
+            particles: those that `start` gives, sampled.
+            x: inputs, (n, inputs).
+
+        Returns:
+            The outputs, (M, n, k).
+        """
         return jax.lax.map(lambda theta: self.network.apply(theta, x), particles["weights"])
 
     def log_terms(self, particles: Particles, x: Any, y: Any) -> jax.Array:
-        """log p(y | x) by every network: (M, n)."""
+        """log p(y | x) by every network.
+
+        Args:
+            particles: those that `start` gives, sampled.
+            x: inputs, (n, inputs).
+            y: what was observed, n numbers or classes.
+
+        Returns:
+            A number for each network and row, (M, n).
+        """
         terms = jax.vmap(self.likelihood.log_prob, (0, 0, None))
         return terms(particles["likelihood"], self.outputs(particles, x), jnp.asarray(y))
 
     def log_predictive(self, particles: Particles, x: Any, y: Any) -> jax.Array:
-        """log p(y | x) by all networks together, for every row."""
+        """log p(y | x) by all networks together.
+
+        Args:
+            particles: those that `start` gives, sampled.
+            x: inputs, (n, inputs).
+            y: what was observed, n numbers or classes.
+
+        Returns:
+            A number for each row.
+        """
         terms = self.log_terms(particles, x, y)
         return jax.nn.logsumexp(terms, axis=0) - jnp.log(len(terms))
 
     def moments(self, particles: Particles, x: Any) -> tuple[jax.Array, jax.Array]:
-        """Mean and variance of y by every network, each (M, n)."""
+        """Mean and variance of y by every network.
+
+        Args:
+            particles: those that `start` gives, sampled.
+            x: inputs, (n, inputs).
+
+        Returns:
+            Both, each (M, n).
+        """
         outputs = self.outputs(particles, x)
         return jax.vmap(self.likelihood.moments)(particles["likelihood"], outputs)
 
     def log_likelihood(self, theta: PyTree, batch: PyTree) -> jax.Array:
-        """Of one network, for every row of a batch."""
+        """The log-likelihood of one network.
+
+        Args:
+            theta: one particle.
+            batch: rows, a dict of `x`, `y` and perhaps `weights`.
+
+        Returns:
+            A number for each row of the batch.
+        """
         outputs = self.network.apply(theta["weights"], batch["x"])
         terms = self.likelihood.log_prob(theta["likelihood"], outputs, batch["y"])
         return terms * batch["weights"] if "weights" in batch else terms
 
     def log_prior(self, theta: PyTree) -> Any:
-        """Of the weights, and of what the likelihood and the prior learn."""
+        """The log-prior of the weights, and of what the likelihood and the prior learn.
+
+        Args:
+            theta: one particle.
+
+        Returns:
+            One number.
+        """
         own = self.likelihood.log_prior(theta["likelihood"])
         return self.prior.log_prob(theta["prior"], theta["weights"]) + own
 
@@ -127,6 +182,14 @@ def bnn(
 
     Returns:
         The Bayesian network, with `start` and `posterior`.
+
+    Example:
+        >>> x, y = np.zeros((3, 1), np.float32), np.zeros(3, np.float32)
+        >>> network = spos.targets.relu_network(1, [4], 1)
+        >>> model = spos.targets.bnn(network, likelihood=spos.targets.likelihoods.gaussian())
+        >>> particles = model.start(jax.random.key(0), 2, x, y)
+        >>> model.outputs(particles, x).shape
+        (2, 3, 1)
     """
     if isinstance(apply, Network | Dense):
         if init is not None:

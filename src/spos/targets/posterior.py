@@ -39,7 +39,15 @@ class Drawn(NamedTuple):
 
 @value
 class Posterior(Target):
-    """See `posterior`."""
+    """A posterior with minibatch scores; see `posterior`.
+
+    Attributes:
+        log_likelihood: `log_likelihood(theta, batch)`, one value per example.
+        log_prior: `log_prior(theta)`, one number.
+        data: a pytree of arrays with a leading axis of examples.
+        batch: how large the minibatch of a step is.
+        replace: are rows drawn with replacement?
+    """
 
     log_likelihood: Callable[[PyTree, PyTree], jax.Array]
     log_prior: Callable[[PyTree], Any]
@@ -101,7 +109,15 @@ class Posterior(Target):
         return self.draw_rows(key, step).batch
 
     def draw_rows(self, key: jax.Array, step: jax.Array | int = 0) -> Drawn:
-        """The same minibatch, and where its rows come from."""
+        """The minibatch of a step, and where its rows come from.
+
+        Args:
+            key: the randomness of the draw.
+            step: the number of the step, for batches that grow.
+
+        Returns:
+            The minibatch, its row numbers and the data.
+        """
         total, most = self.num_examples, self.batch.maximum
         if most == total and self.batch.initial == total and not self.replace:
             return all_rows(self.data)
@@ -115,11 +131,26 @@ class Posterior(Target):
         return Drawn(Batch(examples, weights), rows, self.data)
 
     def prior_score(self, particles: Particles) -> Particles:
-        """∇ log p(θ_i) for every particle."""
+        """∇ log p(θ_i) for every particle.
+
+        Args:
+            particles: a pytree whose leaves share a leading axis of length M.
+
+        Returns:
+            The scores of the prior, a pytree like `particles`.
+        """
         return score_particles(lambda theta, _: jnp.asarray(self.log_prior(theta)), particles, ())
 
     def example_scores(self, particles: Particles, examples: PyTree) -> Particles:
-        """∇ log p(x_q | θ_i), one for each example q (first axis) and particle i (second)."""
+        """∇ log p(x_q | θ_i) for every example q and particle i.
+
+        Args:
+            particles: a pytree whose leaves share a leading axis of length M.
+            examples: rows of the data.
+
+        Returns:
+            The scores, with a leading axis of examples before that of particles.
+        """
 
         def one(theta: PyTree, example: PyTree) -> jax.Array:
             return self.log_likelihood(theta, jax.tree.map(lambda leaf: leaf[None], example))[0]
