@@ -23,6 +23,7 @@ from spos.algorithms.birth_death import successors
 TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
 FAR = 25.0  # typical lengths of a whitened score
+SPREAD = 2.56 * 2.0  # between the outer tenths, twice that of a Gaussian
 CLIMBS, GAIN = 40, 1.0  # at most so many, and while they gain so many nats
 LENGTHS = 4.0 ** np.arange(3, -11, -1)  # of a climb, in Newton's steps
 
@@ -100,10 +101,13 @@ def birth_death(z: np.ndarray, path: np.ndarray, rng: np.random.Generator) -> np
     return successors(rate, rng.random((3, count)), np)
 
 
-def settled(log_prob: np.ndarray) -> bool:
-    """Has the median particle stopped climbing? `log_prob` has records and particles."""
+def settled(log_prob: np.ndarray, size: int) -> bool:
+    """Has the median particle stopped climbing, and are all at one height? `log_prob` has records
+    and particles; at home they differ by √(d/2) nats, and by no more than on their own paths."""
     half = len(log_prob) // 2
     rise = log_prob[half:].mean(0) - log_prob[:half].mean(0)
     middle = np.median(rise)
     error = 1.25 * 1.4826 * np.median(np.abs(rise - middle)) / np.sqrt(len(rise))
-    return bool(abs(middle) < 3.0 * error + 1e-9)
+    low, high = np.quantile(log_prob.mean(0), (0.1, 0.9))
+    usual = max(np.sqrt(size / 2.0), np.median(log_prob.std(0)))
+    return bool(abs(middle) < 3.0 * error + 1e-9 and high - low < SPREAD * usual)

@@ -13,6 +13,14 @@ whatever field of the position drives it, and f depends on the half that stands 
 particle alone. So p × … × p is exactly invariant: no error of the step, none of a finite number of
 particles. (A field made from the moving half itself would not do: see the tests.)
 
+The step e varies from move to move, so that a leapfrog does not go round in circles. Where the
+scale of the density changes from place to place it also fits the place (`local`):
+
+    log e = log s(z) + u + constant,        log s = -½ max(0, log |g(z)|²/2d),
+
+u drawn from a law with the density l. Backwards, from z', the same e asks for u' = u + log s(z) -
+log s(z'), so that the test has the factor l(u')/l(u): exact too, and it costs no evaluation.
+
 A **jump** is a leapfrog of one step without force, whose momentum carries the particle by the
 difference of two particles of the other half. That is symmetric, hence exact too, and it crosses
 between modes that both halves know.
@@ -26,11 +34,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from spos.auto.bend import Bend, bent
 from spos.dynamics.noise import normal_matrix
 from spos.types import Particles, PyTree, Sampler
 
 RECORDS = 25  # of a chunk
 LONGEST_STEP = 1.9  # a leapfrog on a standard normal is unstable from 2 on
+SHORTEST_STEP = 1e-6  # of what single precision can tell apart
+BELOW, ABOVE = 0.5, 0.15  # of u: the means of its two exponential sides
 
 
 class Cloud(NamedTuple):
@@ -42,10 +53,11 @@ class Cloud(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """θ = centre + factor z."""
+    """θ = centre + factor z; with a bend, these are the straight coordinates of θ."""
 
     centre: jax.Array
     factor: jax.Array
+    bend: Bend | None = None
 
 
 class Tuning(NamedTuple):
@@ -57,6 +69,7 @@ class Tuning(NamedTuple):
     leaps: Any = 1
     thin: Any = 1  # moves from one record to the next
     jumps: Any = False  # also propose differences of the other half
+    local: Any = False  # a step that fits the place
 
 
 class Records(NamedTuple):
@@ -99,7 +112,8 @@ class Problem:
         batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32), data)
 
         def log_prob(theta: jax.Array) -> jax.Array:
-            return jnp.asarray(target.log_prob(self.unflatten(theta), batch), self.dtype)
+            theta, more = (theta, 0.0) if frame.bend is None else bent(frame.bend, theta)
+            return jnp.asarray(target.log_prob(self.unflatten(theta), batch) + more, self.dtype)
 
         values, scores = jax.vmap(jax.value_and_grad(log_prob))(frame.centre + z @ frame.factor.T)
         g = scores @ frame.factor
@@ -140,10 +154,31 @@ def choose(uniforms: jax.Array, count: int) -> jax.Array:
     return jnp.minimum(jnp.floor(uniforms * count).astype(jnp.int32), count - 1)
 
 
-def move_half(problem, data, frame, luck: Luck, own: Cloud, other: Cloud, step, leaps, jumping):
+def narrowness(cloud: Cloud) -> jax.Array:
+    """log s of the module's docstring."""
+    square = jnp.sum(cloud.score**2, 1) / (2.0 * cloud.z.shape[1])
+    return -0.5 * jnp.log(jnp.maximum(square, 1.0))
+
+
+def log_law(u: jax.Array) -> jax.Array:
+    """log l up to a constant."""
+    return jnp.where(u > 0, -u / ABOVE, u / BELOW)
+
+
+def from_law(uniform: jax.Array) -> jax.Array:
+    share, least = BELOW / (BELOW + ABOVE), 1e-12
+    below = BELOW * jnp.log(jnp.maximum(uniform / share, least))
+    above = -ABOVE * jnp.log(jnp.maximum((1.0 - uniform) / (1.0 - share), least))
+    return jnp.where(uniform < share, below, above)
+
+
+def move_half(problem, data, frame, luck: Luck, own: Cloud, other: Cloud, plan: Tuning, jumping):
     """The move of the module's docstring; also the acceptance probability of every particle."""
     size, rivals = own.z.shape[1], len(other.z)
-    e = step[:, None]
+    here = jnp.where(plan.local, narrowness(own), 0.0)
+    shake = jnp.where(plan.local, from_law(luck.shake), jnp.log(0.5 + 0.5 * luck.shake))
+    shake = jnp.where(plan.rate > 0, 0.0, shake)  # what adapts is the step without it
+    e = jnp.exp(plan.log_step + here + shake)[:, None]
 
     def force(z: jax.Array, g: jax.Array) -> jax.Array:
         f = g
@@ -164,11 +199,13 @@ def move_half(problem, data, frame, luck: Luck, own: Cloud, other: Cloud, step, 
     difference = other.z[first] - other.z[(first + gap) % rivals]
     p0 = jnp.where(jumping, difference / e, luck.kick)
     begin = (0, own, p0, force(own.z, own.score))
-    last = jnp.where(jumping, 1, leaps)
+    last = jnp.where(jumping, 1, plan.leaps)
     _, new, p, _ = jax.lax.while_loop(lambda carry: carry[0] < last, leap, begin)
     # a jump keeps its momentum, which may be so large that its square has lost all nats
     kinetic = jnp.where(jumping, 0.0, 0.5 * jnp.sum(p * p - p0 * p0, 1))
-    energy = new.log_prob - own.log_prob - kinetic
+    ratio = log_law(shake + here - narrowness(new)) - log_law(shake)
+    ratio = jnp.where(plan.local & ~jumping, ratio, 0.0)
+    energy = new.log_prob - own.log_prob - kinetic + ratio
     likely = jnp.where(jnp.isnan(energy), 0.0, jnp.exp(jnp.minimum(energy, 0.0)))
     taken = jnp.where(jumping, luck.accept[:, 1], luck.accept[:, 0]) < likely
     kept = Cloud(
@@ -183,26 +220,24 @@ def move(problem, data, frame, key, cloud: Cloud, tuning: Tuning):
     """Both halves once, and once more with jumps if they are on; then the steps adapt."""
     half = len(cloud.z) // 2
     luck = draw_luck(key, cloud.z)
-    # a step that varies keeps a leapfrog from going round in circles
-    shake = jnp.where(tuning.rate > 0, 1.0, 0.5 + 0.5 * luck.shake)
-    step = jnp.exp(tuning.log_step) * shake
 
     def turn(n, carry):  # the half in front moves and goes to the back, with all that is its own
         front = jax.tree.map(lambda x: x[:half], carry)
         back = jax.tree.map(lambda x: x[half:], carry)
-        own, luck, step, acceptance = front
-        own, likely = move_half(
-            problem, data, frame, luck, own, back[0], step, tuning.leaps, n >= 2
-        )
-        front = own, luck, step, jnp.where(n >= 2, acceptance, likely)
+        own, luck, log_step, acceptance = front
+        plan = tuning._replace(log_step=log_step)
+        own, likely = move_half(problem, data, frame, luck, own, back[0], plan, n >= 2)
+        front = own, luck, log_step, jnp.where(n >= 2, acceptance, likely)
         return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), back, front)
 
     turns = jnp.where(tuning.jumps, 4, 2)
-    cloud, _, _, acceptance = jax.lax.fori_loop(
-        0, turns, turn, (cloud, luck, step, jnp.zeros_like(step))
-    )
+    begin = (cloud, luck, tuning.log_step, jnp.zeros_like(tuning.log_step))
+    cloud, _, _, acceptance = jax.lax.fori_loop(0, turns, turn, begin)
     miss = jnp.where(tuning.pooled, acceptance.mean(), acceptance) - problem.accept
-    log_step = jnp.minimum(tuning.log_step + tuning.rate * miss, math.log(LONGEST_STEP))
+    # as fast up as down: a step that fell while all was rejected must come back
+    miss = miss / jnp.where(miss > 0, 1.0 - problem.accept, problem.accept)
+    log_step = tuning.log_step + tuning.rate * miss
+    log_step = jnp.clip(log_step, math.log(SHORTEST_STEP), math.log(LONGEST_STEP))
     return cloud, tuning._replace(log_step=log_step), acceptance
 
 

@@ -2,8 +2,9 @@
 
 Every round first tunes the step (and with it the number of leapfrogs) and then freezes everything,
 so that what is kept of it is exact Markov chain Monte Carlo. A round that fails a check teaches the
-next one its metric; one in which particles stay apart switches on jumps. The round that passes, or
-the last one when the budget ends, is the result.
+next one its bend and metric; one in which particles stay apart switches on jumps, one in which the
+scale of the density changes from place to place steps that fit the place. The round that passes, or
+the last one when the budget ends, is the result. y are straight coordinates in the starts' units.
 """
 
 import time
@@ -18,8 +19,9 @@ import numpy as np
 from spos import checks
 from spos.algorithms.automatic import kernel_weight
 from spos.auto import approach, metric
+from spos.auto import bend as bends
 from spos.auto.engine import RECORDS, Cloud, Frame, Problem, Tuning, chunk, evaluate
-from spos.auto.judge import Round, arviz_checks, arviz_stats, measure
+from spos.auto.judge import Round, arviz_checks, arviz_stats, measure, roughness
 from spos.auto.result import AutomaticResult
 from spos.auto.verdict import Check, Verdict
 from spos.io import progress as progress_line
@@ -31,6 +33,7 @@ from spos.types import Particles, Sampler
 FEWEST, ENOUGH = 4, 100  # particles
 TRAJECTORY, LEAPS = 1.5, 64  # whitened length between two refreshments of the noise
 APPROACHES, BIRTH_DEATHS, ROUNDS = 40, 3, 9
+UNEVEN = 1.3  # roughness, from which on the step has to fit the place
 BUDGET = 10_000_000  # evaluations of the log-density
 
 
@@ -72,6 +75,12 @@ def must_be_exact(sampler: Sampler) -> None:
         )
 
 
+def uneven(seen: Round) -> bool:
+    """Does the scale of the density change from place to place, or does it stop some particle?"""
+    acceptance = seen.acceptance.mean(0)
+    return roughness(seen.g) > UNEVEN or acceptance.min() < 0.5 * acceptance.mean()
+
+
 def two_halves(theta: np.ndarray) -> np.ndarray:
     """An even number of rows: one out of an odd number is taken twice."""
     if (count := len(theta)) < FEWEST:
@@ -98,6 +107,7 @@ class _Run:
         theta = two_halves(theta)
         self.count, self.size = theta.shape
         self.notes: list[str] = []
+        self.bend: bends.Bend | None = None
         self.evaluations = self.chunks = self.moves = 0
         self.bar: progress_line.Progress | None = None
         again = None if redraw is None else lambda n: two_halves(parameters(redraw(n))[1])
@@ -136,7 +146,8 @@ class _Run:
         return jnp.asarray(values, self.problem.dtype)
 
     def _as_frame(self, centre: np.ndarray, factor: np.ndarray) -> Frame:
-        return Frame(self._array(centre), self._array(factor))
+        bend = None if self.bend is None else bends.Bend(*map(self._array, self.bend))
+        return Frame(self._array(centre), self._array(factor), bend)
 
     def advance(self, label: str, chunks: int, log_step: Any, **tuning: Any) -> Round:
         """So many chunks from y in the present metric; y, its density and the steps follow."""
@@ -206,7 +217,7 @@ class _Run:
                 continue
             moved = self._birth_death(z, late.log_prob) if times < BIRTH_DEATHS else 0
             times, total = times + bool(moved), total + moved
-            if not moved and approach.settled(seen.log_prob):
+            if not moved and approach.settled(seen.log_prob, self.size):
                 break
         else:
             self.notes.append(f"the approach had not settled after {APPROACHES * RECORDS} moves")
@@ -220,29 +231,54 @@ class _Run:
         return int((place != np.arange(self.count)).sum())
 
     def _rounds(self) -> None:
-        jumps = False
+        jumps = local = False
         for n in range(ROUNDS):
             chunks, thin = (2 << n, 1) if n < 3 else (8, 1 << (n - 2))
             label = f"round {n + 1}"
             rate = 0.7 if n < 2 else 0.3
-            self.advance(label, 1, np.median(self.log_step), rate=rate, pooled=False)
+            # a step that fell in the approach says nothing of the target
+            step = max(np.median(self.log_step), np.log(TRAJECTORY / LEAPS))
+            self.advance(label, 1, step, rate=rate, pooled=False, local=local)
             for _ in range(2):
-                self._tune(label, 1, rate=0.2)
+                self._tune(label, 1, rate=0.2, local=local)
             # 0.2 makes up for the shaking of frozen steps
-            seen = self._tune(label, chunks, shift=0.2, thin=thin, jumps=jumps)
+            seen = self._tune(label, chunks, shift=0.2, thin=thin, jumps=jumps, local=local)
             self.log_step = self.log_step - 0.2
-            self.checks, independent = measure(seen, self.names)
-            self.finished = seen, thin
+            theta, log_prob, scores = self._as_it_is(seen)
+            own = seen._replace(y=theta, log_prob=log_prob)
+            self.checks, independent = measure(own, self.names)
+            self.finished = own, thin
             if all(check.passed for check in self.checks):
-                self.checks += arviz_checks(seen, self.names)
+                self.checks += arviz_checks(own, self.names)
                 if all(check.passed for check in self.checks):
                     return
-            flat = seen.y.reshape(-1, self.size)
-            scores = seen.g.reshape(-1, self.size) @ np.linalg.inv(self.factor)
-            self.middle, self.factor = metric.learn(flat, scores, max(independent, self.count))
-            jumps = jumps or not self.checks[0].passed
             if 2 * self.evaluations > BUDGET:
                 return
+            independent = max(independent, self.count)
+            self.middle, self.factor = self._straighten(theta, log_prob, scores, independent)
+            jumps = jumps or not self.checks[0].passed
+            local = local or uneven(seen)
+
+    def _as_it_is(self, seen: Round) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A round's θ, log p(θ) and score."""
+        theta = self.origin + seen.y @ self.base.T
+        scores = seen.g @ np.linalg.inv(self.base @ self.factor)
+        if self.bend is None:
+            return theta, seen.log_prob, scores
+        scores = bends.bent_score(self.bend, theta, scores)
+        theta, more = bends.bent(self.bend, theta, np)
+        return theta, seen.log_prob - more, scores
+
+    def _straighten(self, theta, log_prob, scores, independent) -> tuple[np.ndarray, np.ndarray]:
+        """Learn a bend from a round, go over to its coordinates, and learn a metric there."""
+        self.bend = bends.learn(theta, scores)
+        if self.bend is not None:
+            theta, scores, more = bends.straightened(self.bend, theta, scores)
+            log_prob = log_prob + more
+        y, scores = (theta - self.origin) @ np.linalg.inv(self.base).T, scores @ self.base
+        self.y, self.log_prob, self.score = y[-1], log_prob[-1], scores[-1]
+        flat = (part.reshape(-1, self.size) for part in (y, scores))
+        return metric.learn(*flat, independent)
 
     def _tune(self, label: str, chunks: int, shift: float = 0.0, **tuning: Any) -> Round:
         """Moves with one step for all, and as many leapfrogs as make a trajectory of it."""
@@ -260,7 +296,8 @@ class _Run:
         if self.finished is None:  # interrupted early: the cloud as it is
             nothing = np.zeros((1, self.count))
             y, score = self.y[None], self.score[None]
-            self.finished = Round(y, self.log_prob[None], y, score, nothing), 1
+            early = Round(y, self.log_prob[None], y, score, nothing)
+            self.finished = early._replace(y=self.origin + y @ self.base.T), 1
         seen, thin = self.finished
         if self.count < 2 * (self.size + 1):
             self.notes.append(
@@ -268,8 +305,7 @@ class _Run:
                 "slowly (the metric is shrunk to its diagonal); more particles help"
             )
         verdict = Verdict(tuple(self.checks), tuple(self.notes), interrupted)
-        rows = self.origin + seen.y @ self.base.T
-        history = self.problem.unflatten(rows)
+        history = self.problem.unflatten(seen.y)
         if not verdict.converged:
             warn(verdict, stacklevel=5)
         return AutomaticResult(
