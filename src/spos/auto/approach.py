@@ -23,6 +23,11 @@ from spos.algorithms.birth_death import successors
 TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
 FAR = 25.0  # typical lengths of a whitened score
+ENDLESS_GROWTH = np.log(10.0)  # over the last quarter of the approach
+ENDLESS = (
+    "log_prob must be that of a law that can be normalised: the particles spread without end. Give "
+    "every parameter a proper prior, or bounds"
+)
 SPREAD = 2.56 * 2.0  # between the outer tenths, twice that of a Gaussian
 CLIMBS, GAIN = 40, 1.0  # at most so many, and while they gain so many nats
 LENGTHS = 4.0 ** np.arange(3, -11, -1)  # of a climb, in Newton's steps
@@ -30,6 +35,22 @@ LENGTHS = 4.0 ** np.arange(3, -11, -1)  # of a climb, in Newton's steps
 
 class NowhereFiniteError(ValueError):
     """No start has a finite log-density with a finite gradient."""
+
+
+class ImproperError(ValueError):
+    """The density cannot be normalised: particles go on spreading."""
+
+
+def widths(y: np.ndarray) -> np.ndarray:
+    """How far half of the particles reach in every direction."""
+    return np.median(np.abs(y - np.median(y, 0)), 0) + 1e-300
+
+
+def must_end(seen: list[np.ndarray]) -> None:
+    """Particles that still spread after all chunks as they always did will never stop."""
+    late = np.log(seen[-1] / seen[-len(seen) // 4])
+    if late.max() > ENDLESS_GROWTH:
+        raise ImproperError(ENDLESS)
 
 
 def finite_starts(

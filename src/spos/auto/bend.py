@@ -6,17 +6,18 @@ Where the scale of some parameters (the children) depends on others (the parents
 
 no linear map makes the target round, and no single step fits all of it. A child then is
 
-    θ_i = c_i + a_i·u + w_i exp(b_i·u),        u = θ_parents - c_parents,
+    θ_i = c_i + a_i·φ + w_i exp(b_i·φ),        φ = φ(θ_parents - c_parents),
 
-and the run moves w in its place, with the density p(θ) exp(Σ_i b_i·u), the sum being the logarithm
+and the run moves w in its place, with the density p(θ) exp(Σ_i b_i·φ), the sum being the logarithm
 of the map's determinant. Whatever a and b are, that is exact; good ones make the step fit at every
 place. b = 1 for a log-scale is what is called non-centred, -1 undoes that, and all between is what
-the data ask for.
+the data ask for. They ask for more where the parent is large than where it is small: φ has for
+every parent u itself and a smooth hinge, -σ log(1 + exp(-u/σ)), which is u below and 0 above.
 
 a and b are learnt from the draws of a round. For a nearly normal conditional law of θ_i given all
 the rest the score is (mean - θ_i) times the precision, so that the slope of log (∂ log p/∂θ_i)² in
-u is that of the log-precision, -2 b_i. What counts is sure (particles are the replicates) and not
-small. a_i comes from a regression with the weights exp(-2 b_i·u). Parents are no children.
+φ is that of the log-precision, -2 b_i. What counts is sure (particles are the replicates) and not
+small. a_i comes from a regression with the weights exp(-2 b_i·φ). Parents are no children.
 """
 
 from typing import Any, NamedTuple
@@ -26,26 +27,32 @@ import numpy as np
 
 PARENTS = 24  # at most
 SURE, SMALL = 6.0, 0.2  # standard errors, and log-precision a standard deviation of the parent
-STEEPEST = 10.0  # of b·u: beyond, the scale stays as it is
+STEEPEST = 10.0  # of b·φ: beyond, the scale stays as it is
 ROWS = 4000  # of a regression
-RIDGE = 1e-3
+RIDGE, STIFF = 1e-3, 0.03  # of the regressions: on u, and on the hinges
 
 
 class Bend(NamedTuple):
-    """The map from straight coordinates to θ: c, which are the parents, and a and b as columns."""
+    """The map from straight coordinates to θ: c, which are the parents, their σ, and a and b as
+    columns."""
 
     centre: Any
     pick: Any
+    width: Any
     shift: Any
     scale: Any
+
+
+def features(u: Any, width: Any, xp: Any) -> Any:
+    return xp.concatenate([u, -width * xp.logaddexp(0.0, -u / width)], -1)
 
 
 def bent(bend: Bend, straight: Any, xp: Any = jnp) -> tuple[Any, Any]:
     """θ, and the logarithm of the determinant."""
     away = straight - bend.centre
-    u = away @ bend.pick
-    tilt = xp.clip(u @ bend.scale, -STEEPEST, STEEPEST)
-    return bend.centre + away * xp.exp(tilt) + u @ bend.shift, tilt.sum(-1)
+    phi = features(away @ bend.pick, bend.width, xp)
+    tilt = xp.clip(phi @ bend.scale, -STEEPEST, STEEPEST)
+    return bend.centre + away * xp.exp(tilt) + phi @ bend.shift, tilt.sum(-1)
 
 
 def straightened(
@@ -54,25 +61,29 @@ def straightened(
     """The straight coordinates of θ, the score there, and the logarithm of the determinant."""
     away = theta - bend.centre
     u = away @ bend.pick
-    free = u @ bend.scale
-    tilt = np.clip(free, -STEEPEST, STEEPEST)
-    w = (away - u @ bend.shift) * np.exp(-tilt)
+    phi = features(u, bend.width, np)
+    tilt = np.clip(phi @ bend.scale, -STEEPEST, STEEPEST)
+    w = (away - phi @ bend.shift) * np.exp(-tilt)
     own = score * np.exp(tilt)
-    return bend.centre + w, own + _of_children(bend, score, own * w, free), tilt.sum(-1)
+    return bend.centre + w, own + _of_children(bend, score, own * w, u), tilt.sum(-1)
 
 
 def bent_score(bend: Bend, straight: np.ndarray, score: np.ndarray) -> np.ndarray:
     """The score at θ, from that at the straight coordinates."""
     away = straight - bend.centre
-    free = away @ bend.pick @ bend.scale
-    own = score * np.exp(-np.clip(free, -STEEPEST, STEEPEST))  # right for the children
-    return own - _of_children(bend, own, score * away, free)
+    u = away @ bend.pick
+    tilt = np.clip(features(u, bend.width, np) @ bend.scale, -STEEPEST, STEEPEST)
+    own = score * np.exp(-tilt)  # right for the children
+    return own - _of_children(bend, own, score * away, u)
 
 
-def _of_children(bend: Bend, own: Any, pushed: Any, free: Any) -> np.ndarray:
+def _of_children(bend: Bend, own: Any, pushed: Any, u: Any) -> np.ndarray:
     """What the parents' scores gain as their children move with them."""
-    inside = np.abs(free) < STEEPEST
-    return (own @ bend.shift.T + ((pushed + 1.0) * inside) @ bend.scale.T) @ bend.pick.T
+    inside = np.abs(features(u, bend.width, np) @ bend.scale) < STEEPEST
+    gain = own @ bend.shift.T + ((pushed + 1.0) * inside) @ bend.scale.T
+    line, hinge = np.split(gain, 2, axis=-1)
+    below = np.exp(-np.logaddexp(0.0, u / bend.width))  # the slope of the hinge
+    return (line + hinge * below) @ bend.pick.T
 
 
 def learn(theta: np.ndarray, score: np.ndarray) -> Bend | None:
@@ -108,29 +119,38 @@ def learn(theta: np.ndarray, score: np.ndarray) -> Bend | None:
 
 def _regressed(u, logs, found, child, parents, drivers, units) -> Bend:
     mean, sd, most = units
-    size = u.shape[-1]
+    size, count = u.shape[-1], len(parents)
     rows = u.reshape(-1, size)
     some = np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(int)
     rows, logs = rows[some], logs.reshape(-1, size)[some]
-    x = rows[:, parents]
-    shift, scale = np.zeros((most, size)), np.zeros((most, size))
-    centre = np.zeros(size)
+    phi = features(rows[:, parents], 1.0, np)
+    shift, scale, centre = np.zeros((2 * most, size)), np.zeros((2 * most, size)), np.zeros(size)
+    into = np.concatenate([np.arange(count), most + np.arange(count)])  # a row for each feature
+    stiff = np.repeat([RIDGE, STIFF], count)
     for i in np.flatnonzero(child):
-        mine = [k for k in range(drivers) if found[i, parents[k]]]
-        scale[mine, i] = -0.5 * _least_squares(x[:, mine], logs[:, i])
-        tilt = np.clip(x @ scale[: len(parents), i], -4.0, 4.0)
-        # a child whose w has a mean moves with exp(b·u), which is not the business of a
-        features = np.column_stack([x, np.ones(len(x)), np.exp(tilt)])
+        own = [k for k in range(drivers) if found[i, parents[k]]]
+        own = np.array(own + [count + k for k in own])
+        slopes = _least_squares(
+            np.column_stack([phi[:, own], np.ones(len(phi))]), logs[:, i], stiff[own]
+        )
+        scale[into[own], i] = -0.5 * slopes[:-1]
+        tilt = np.clip(phi[:, own] @ scale[into[own], i], -4.0, 4.0)
+        # a child whose w has a mean moves with exp(b·φ), which is not the business of a
+        columns = np.column_stack([phi, np.exp(tilt), np.ones(len(phi))])
         weight = np.exp(-tilt)
-        line = _least_squares(features * weight[:, None], rows[:, i] * weight)
-        shift[: len(parents), i], centre[i] = line[:-2], line[-2]
-    pick, per = np.zeros((size, most)), np.ones((most, 1))
-    pick[parents, np.arange(len(parents))] = 1.0
-    per[: len(parents), 0] = sd[parents]
-    return Bend(mean + centre * sd, pick, shift * sd / per, scale / per)
+        line = _least_squares(
+            *(columns * weight[:, None], rows[:, i] * weight, np.append(stiff, RIDGE))
+        )
+        shift[into, i], centre[i] = line[: 2 * count], line[-1]
+    pick, per = np.zeros((size, most)), np.ones(most)
+    pick[parents, np.arange(count)] = 1.0
+    per[:count] = sd[parents]
+    unit = np.tile(per, 2)[:, None]
+    return Bend(mean + centre * sd, pick, per, shift * sd / unit, scale / unit)
 
 
-def _least_squares(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _least_squares(x: np.ndarray, y: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+    """With a ridge on all columns but the last."""
     square = x.T @ x
-    ridge = RIDGE * np.trace(square) / max(len(square), 1) * np.eye(len(square))
-    return np.linalg.solve(square + ridge, x.T @ y)
+    add = np.append(ridge, 1e-9) * np.trace(square) / len(square)
+    return np.linalg.solve(square + np.diag(add), x.T @ y)

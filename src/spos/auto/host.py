@@ -21,7 +21,7 @@ from spos.algorithms.automatic import kernel_weight
 from spos.auto import approach, metric
 from spos.auto import bend as bends
 from spos.auto.engine import RECORDS, Cloud, Frame, Problem, Tuning, chunk, evaluate
-from spos.auto.judge import Round, arviz_checks, arviz_stats, measure, roughness
+from spos.auto.judge import TAILS, Round, arviz_checks, arviz_stats, measure, roughness
 from spos.auto.result import AutomaticResult
 from spos.auto.verdict import Check, Verdict
 from spos.io import progress as progress_line
@@ -79,6 +79,11 @@ def uneven(seen: Round) -> bool:
     """Does the scale of the density change from place to place, or does it stop some particle?"""
     acceptance = seen.acceptance.mean(0)
     return roughness(seen.g) > UNEVEN or acceptance.min() < 0.5 * acceptance.mean()
+
+
+def passed(found: list[Check]) -> bool:
+    """All of them, but for tails: a longer run would not mend those."""
+    return all(check.passed or check.name == TAILS for check in found)
 
 
 def two_halves(theta: np.ndarray) -> np.ndarray:
@@ -172,6 +177,8 @@ class _Run:
             self._show(label)
         z, log_prob, g, acceptance = (np.concatenate(part) for part in zip(*parts, strict=True))
         y = self.middle + z @ self.factor.T
+        if not np.isfinite(y).all():
+            raise approach.ImproperError(approach.ENDLESS)
         self.y, self.log_prob, self.score = y[-1], log_prob[-1], g[-1] @ inverse
         self.log_step = np.asarray(steps, float)
         return Round(y, log_prob, z, g, acceptance)
@@ -204,6 +211,7 @@ class _Run:
     def _approach(self) -> None:
         self._climb()
         times = total = 0
+        widths = []
         for n in range(APPROACHES):
             seen = self.advance("approach", 1, self.log_step, rate=0.7, pooled=False)
             late = Round(*(part[-10:] for part in seen))
@@ -213,6 +221,7 @@ class _Run:
             z = seen.z[-1]
             self.middle, self.factor = metric.learn(y, scores, self.count)
             self.middle = self.y.mean(0)
+            widths.append(approach.widths(self.y))
             if n < 4:
                 continue
             moved = self._birth_death(z, late.log_prob) if times < BIRTH_DEATHS else 0
@@ -220,6 +229,7 @@ class _Run:
             if not moved and approach.settled(seen.log_prob, self.size):
                 break
         else:
+            approach.must_end(widths)
             self.notes.append(f"the approach had not settled after {APPROACHES * RECORDS} moves")
         if total:
             self.notes.append(f"before sampling, birth-death moved {total} particles")
@@ -248,13 +258,19 @@ class _Run:
             own = seen._replace(y=theta, log_prob=log_prob)
             self.checks, independent = measure(own, self.names)
             self.finished = own, thin
-            if all(check.passed for check in self.checks):
+            if passed(self.checks):
                 self.checks += arviz_checks(own, self.names)
-                if all(check.passed for check in self.checks):
+                if passed(self.checks):
                     return
             if 2 * self.evaluations > BUDGET:
                 return
             independent = max(independent, self.count)
+            if n < BIRTH_DEATHS and not self.checks[0].passed:
+                place = approach.birth_death(
+                    seen.z[-1], seen.log_prob.mean(0, keepdims=True), self.rng
+                )
+                theta[-1], log_prob[-1] = theta[-1, place], log_prob[-1, place]
+                scores[-1] = scores[-1, place]
             self.middle, self.factor = self._straighten(theta, log_prob, scores, independent)
             jumps = jumps or not self.checks[0].passed
             local = local or uneven(seen)

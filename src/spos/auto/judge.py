@@ -9,6 +9,7 @@ path has M replicates, and its error follows from their spread, with no model of
     Stein       E[(z - mean) ∂ log p/∂z] = -1 in every whitened direction; a region that is not
                 entered, or left too rarely, breaks it
     stuck       no particle rejects nearly everything
+    tails       no standard deviation is that of a few draws
     R-hat, ESS  ArviZ's, with the particles dealt to four chains
     own         precision once more, of a model's own parameters, with twice the error
 
@@ -29,7 +30,9 @@ from spos.auto.verdict import Check
 
 MIXING, ERROR, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 0.025, 4.5, 0.05, 0.1, 1.01, 400.0
 OWN_ERROR = 2 * ERROR
+FEW, HEAVY = 0.001, 0.2  # so many of the draws hold so much of a variance
 ROUGH = 2.5
+TAILS = "tails"
 
 FUNNEL = (
     "The scale of the density changes from place to place, as in a funnel: no single step size "
@@ -65,7 +68,11 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
     trend = float(np.max(_t(change)))
 
     mean_error, sd_error = errors(seen.y)
-    error = float(max(mean_error.max(), sd_error.max()))
+    heavy = of_few(seen.y) > HEAVY
+    sd_light = np.where(heavy, 0.0, sd_error)  # no length of a run brings the others down
+    error = float(max(mean_error.max(), sd_light.max()))
+    tail = np.where(heavy, sd_error, 0.0)
+    worst = int(tail.argmax())
 
     stein = ((seen.z - seen.z.mean((0, 1))) * seen.g).mean(0) + 1.0
     off = np.abs(stein.mean(0))
@@ -87,7 +94,7 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
         Check(
             *("precision", error, ERROR, error <= ERROR),
             f"Monte-Carlo error {mean_error.max():.3f} standard deviations of a mean, "
-            f"{sd_error.max():.3f} of a log standard deviation (at most {ERROR})",
+            f"{sd_light.max():.3f} of a log standard deviation (at most {ERROR})",
             FUNNEL if funnel else LONGER,
         ),
         Check(
@@ -105,6 +112,14 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
             f"{stuck:.0%} of the particles reject more than {1 - STUCK:.0%} of their moves",
             FUNNEL,
         ),
+        Check(
+            *(TAILS, float(tail[worst]), OWN_ERROR, bool(tail[worst] <= OWN_ERROR)),
+            f"{heavy.sum()} standard deviations are those of a few draws, error "
+            f"{tail[worst]:.3f} for {names[worst]} (at most {OWN_ERROR})",
+            f"The tails of {names[worst]} are heavy: {FEW:.1%} of the draws hold more than "
+            f"{HEAVY:.0%} of its variance, which more draws do not mend. Use its quantiles or its "
+            "logarithm, or give it a tighter prior.",
+        ),
     ]
     return found, count / max(float(share.max()), 1e-9)
 
@@ -117,6 +132,14 @@ def errors(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     root = math.sqrt(values.shape[1])
     mean_error = away.mean(0).std(0, ddof=1) / (root * np.sqrt(variance))
     return mean_error, (away**2).mean(0).std(0, ddof=1) / (2.0 * root * variance)
+
+
+def of_few(values: np.ndarray) -> np.ndarray:
+    """The share of every variance that the few farthest draws hold."""
+    squares = (values - values.mean((0, 1))).reshape(-1, values.shape[-1]) ** 2
+    few = max(round(FEW * len(squares)), 1)
+    top = np.partition(squares, len(squares) - few, axis=0)[len(squares) - few :]
+    return top.sum(0) / np.maximum(squares.sum(0), 1e-300)
 
 
 def own_check(values: Mapping[str, np.ndarray]) -> Check:

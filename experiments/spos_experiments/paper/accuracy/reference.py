@@ -69,7 +69,7 @@ def make(name: str, settings: Any) -> Reference:
     if known := getattr(model, "moments", None):
         mean, sd = (np.concatenate([each[n].ravel() for each in known.values()]) for n in (0, 1))
         names = columns({name: each[0][None] for name, each in known.items()})[0]
-        return Reference(names, mean, sd, True, np.inf, 1.0, 0, 0)
+        return Reference(names, mean, sd, True, 1e9, 1.0, 0, 0)
     size = sum(site["value"].size for site in trace.values() if not site.get("is_observed"))
     for times in (1, LONGER):
         draws = times * settings.reference_draws
