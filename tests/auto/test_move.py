@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import spos
-from spos.auto import engine
+from spos.auto import bend, engine
+from spos.auto.bend import Bend
 from spos.auto.engine import Cloud, Frame, Problem, Tuning
 
 ENSEMBLES, PARTICLES, SIZE = 256, 8, 2
@@ -47,11 +48,11 @@ def walker(beta=4.0):
     return jax.jit(jax.vmap(path, in_axes=(0, 0, None)))
 
 
-def error(walk, step=1.2, leaps=1, jumps=False):
+def error(walk, step=1.2, leaps=1, jumps=False, local=False):
     """How many standard errors the mean of x² is away from the truth."""
     plan = Tuning(
         *(jnp.full(PARTICLES, math.log(step)), jnp.float32(0.0), jnp.asarray(True)),
-        *(jnp.asarray(leaps), jnp.asarray(1), jnp.asarray(jumps)),
+        *(jnp.asarray(leaps), jnp.asarray(1), jnp.asarray(jumps), jnp.asarray(local)),
     )
     found = np.asarray(walk(jax.random.split(jax.random.key(1), ENSEMBLES), EXACT, plan))
     return (found.mean() - TRUTH) / (found.std() / math.sqrt(ENSEMBLES))
@@ -64,8 +65,16 @@ def walk():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"leaps": 3, "step": 0.9, "jumps": True}, {"step": 1e-6, "jumps": True}],
-    ids=["one leap", "leaps and jumps", "jumps of a momentum whose square has no nats left"],
+    [
+        {},
+        {"leaps": 3, "step": 0.9, "jumps": True},
+        {"step": 1e-6, "jumps": True},
+        {"leaps": 2, "local": True},
+    ],
+    ids=[
+        *("one leap", "leaps and jumps", "jumps of a momentum whose square has no nats left"),
+        "steps that fit the place",
+    ],
 )
 def test_the_move_is_exact(walk, options):
     assert abs(error(walk, **options)) < 5
@@ -88,3 +97,53 @@ def test_with_the_statistics_of_the_half_that_moves_it_is_not(monkeypatch):
         ),
     )
     assert abs(error(walker())) > 10
+
+
+def test_without_the_ratio_of_the_laws_of_a_local_step_it_is_not(monkeypatch):
+    monkeypatch.setattr(engine, "log_law", jnp.zeros_like)
+    assert abs(error(walker(), local=True)) > 10
+
+
+SLANTED = Bend(
+    *(jnp.asarray([0.1, -0.2]), jnp.asarray([[1.0], [0.0]]), jnp.asarray([0.5])),
+    *(jnp.asarray([[0.0, 0.4], [0.0, -0.3]]), jnp.asarray([[0.0, 0.8], [0.0, 0.5]])),
+)
+
+
+def bent_error(local=False):
+    """As `error`, of particles that move in the straight coordinates of a bend."""
+    problem = Problem(
+        *(spos.spos(log_prob), jax.tree.structure(0), ((SIZE,),), (jnp.dtype("float32"),), 1.0)
+    )
+    frame = FRAME._replace(bend=SLANTED)
+    exact = np.asarray(EXACT, float)
+    plain = Bend(*(np.asarray(part, float) for part in SLANTED))
+    straight, _, _ = bend.straightened(plain, exact, np.zeros_like(exact))
+    z = np.linalg.solve(
+        np.asarray(FRAME.factor, float), (straight - np.asarray(FRAME.centre))[..., None]
+    )
+    plan = Tuning(jnp.full(PARTICLES, 0.0), jnp.float32(0.0), leaps=2, local=jnp.asarray(local))
+
+    def path(key, z):
+        cloud = problem.evaluate(None, frame, z)
+
+        def moved(cloud, key):
+            cloud, _, _ = engine.move(problem, None, frame, key, cloud, plan)
+            theta, _ = bend.bent(SLANTED, FRAME.centre + cloud.z @ FRAME.factor.T)
+            return cloud, jnp.mean(theta**2)
+
+        return jax.lax.scan(moved, cloud, jax.random.split(key, 60))[1].mean()
+
+    keys = jax.random.split(jax.random.key(2), ENSEMBLES)
+    found = np.asarray(jax.jit(jax.vmap(path))(keys, jnp.asarray(z[..., 0], jnp.float32)))
+    return (found.mean() - TRUTH) / (found.std() / math.sqrt(ENSEMBLES))
+
+
+def test_in_bent_coordinates_the_move_is_exact():
+    assert abs(bent_error(local=True)) < 5
+
+
+def test_without_the_determinant_of_the_bend_it_is_not(monkeypatch):
+    whole = engine.bent
+    monkeypatch.setattr(engine, "bent", lambda *a: (whole(*a)[0], 0.0))
+    assert abs(bent_error()) > 10

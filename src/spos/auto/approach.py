@@ -20,10 +20,13 @@ import numpy as np
 
 from spos.algorithms.birth_death import successors
 
+FEWEST, ENOUGH = 4, 100  # particles
 TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
 FAR = 25.0  # typical lengths of a whitened score
-ENDLESS_GROWTH = np.log(10.0)  # over the last quarter of the approach
+APPROACHES, LATE = 40, 10  # chunks, and the last of them
+GROWTH = np.log(10.0)  # of the particles' widths
+WIDEST_CLOUD = 1e15  # in units of the starts
 ENDLESS = (
     "log_prob must be that of a law that can be normalised: the particles spread without end. Give "
     "every parameter a proper prior, or bounds"
@@ -47,10 +50,20 @@ def widths(y: np.ndarray) -> np.ndarray:
 
 
 def must_end(seen: list[np.ndarray]) -> None:
-    """Particles that still spread after all chunks as they always did will never stop."""
-    late = np.log(seen[-1] / seen[-len(seen) // 4])
-    if late.max() > ENDLESS_GROWTH:
+    """Particles whose widths still grow as fast as ever, or have left all bounds, will not stop."""
+    growth = np.log(seen[-1] / seen[-LATE]).max() if len(seen) >= APPROACHES else 0.0
+    if growth > GROWTH or seen[-1].max() > WIDEST_CLOUD:
         raise ImproperError(ENDLESS)
+
+
+def two_halves(theta: np.ndarray) -> np.ndarray:
+    """An even number of rows: one out of an odd number is taken twice."""
+    if (count := len(theta)) < FEWEST:
+        raise ValueError(
+            f"particles must be at least {FEWEST} for an automatic step_size, got {count}; "
+            f"{ENOUGH} are a good number"
+        )
+    return theta if count % 2 == 0 else np.concatenate([theta, theta[:1]])
 
 
 def finite_starts(
@@ -122,9 +135,12 @@ def birth_death(z: np.ndarray, path: np.ndarray, rng: np.random.Generator) -> np
     return successors(rate, rng.random((3, count)), np)
 
 
-def settled(log_prob: np.ndarray, size: int) -> bool:
-    """Has the median particle stopped climbing, and are all at one height? `log_prob` has records
-    and particles; at home they differ by √(d/2) nats, and by no more than on their own paths."""
+def settled(log_prob: np.ndarray, size: int, seen: list[np.ndarray]) -> bool:
+    """Has the median particle stopped climbing, are all at one height, and do they keep the widths
+    that were `seen`? `log_prob` has records and particles; at home they differ by √(d/2) nats, and
+    by no more than on their own paths."""
+    if np.log(seen[-1] / seen[-4]).max() > GROWTH:
+        return False
     half = len(log_prob) // 2
     rise = log_prob[half:].mean(0) - log_prob[:half].mean(0)
     middle = np.median(rise)

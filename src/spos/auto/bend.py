@@ -77,6 +77,14 @@ def bent_score(bend: Bend, straight: np.ndarray, score: np.ndarray) -> np.ndarra
     return own - _of_children(bend, own, score * away, u)
 
 
+def as_it_is(bend: Bend | None, straight: Any, log_prob: Any, scores: Any) -> tuple[Any, Any, Any]:
+    """θ, log p(θ) and the scores, of records in straight coordinates."""
+    if bend is None:
+        return straight, log_prob, scores
+    theta, more = bent(bend, straight, np)
+    return theta, log_prob - more, bent_score(bend, straight, scores)
+
+
 def _of_children(bend: Bend, own: Any, pushed: Any, u: Any) -> np.ndarray:
     """What the parents' scores gain as their children move with them."""
     inside = np.abs(features(u, bend.width, np) @ bend.scale) < STEEPEST

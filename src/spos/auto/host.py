@@ -21,7 +21,7 @@ from spos.algorithms.automatic import kernel_weight
 from spos.auto import approach, metric
 from spos.auto import bend as bends
 from spos.auto.engine import RECORDS, Cloud, Frame, Problem, Tuning, chunk, evaluate
-from spos.auto.judge import TAILS, Round, arviz_checks, arviz_stats, measure, roughness
+from spos.auto.judge import Round, arviz_checks, arviz_stats, measure, passed, uneven
 from spos.auto.result import AutomaticResult
 from spos.auto.verdict import Check, Verdict
 from spos.io import progress as progress_line
@@ -30,10 +30,8 @@ from spos.result import versions
 from spos.targets.target import check_target
 from spos.types import Particles, Sampler
 
-FEWEST, ENOUGH = 4, 100  # particles
 TRAJECTORY, LEAPS = 1.5, 64  # whitened length between two refreshments of the noise
-APPROACHES, BIRTH_DEATHS, ROUNDS = 40, 3, 9
-UNEVEN = 1.3  # roughness, from which on the step has to fit the place
+BIRTH_DEATHS, ROUNDS = 3, 9
 BUDGET = 10_000_000  # evaluations of the log-density
 
 
@@ -75,27 +73,6 @@ def must_be_exact(sampler: Sampler) -> None:
         )
 
 
-def uneven(seen: Round) -> bool:
-    """Does the scale of the density change from place to place, or does it stop some particle?"""
-    acceptance = seen.acceptance.mean(0)
-    return roughness(seen.g) > UNEVEN or acceptance.min() < 0.5 * acceptance.mean()
-
-
-def passed(found: list[Check]) -> bool:
-    """All of them, but for tails: a longer run would not mend those."""
-    return all(check.passed or check.name == TAILS for check in found)
-
-
-def two_halves(theta: np.ndarray) -> np.ndarray:
-    """An even number of rows: one out of an odd number is taken twice."""
-    if (count := len(theta)) < FEWEST:
-        raise ValueError(
-            f"particles must be at least {FEWEST} for an automatic step_size, got {count}; "
-            f"{ENOUGH} are a good number"
-        )
-    return theta if count % 2 == 0 else np.concatenate([theta, theta[:1]])
-
-
 class _Run:
     """One call: what is fixed by the starts, and the cloud in their coordinates y."""
 
@@ -109,13 +86,13 @@ class _Run:
             *(tuple(leaf.dtype for leaf in leaves), kernel_weight(sampler)),
         )
         self.names, theta = parameters(particles)
-        theta = two_halves(theta)
+        theta = approach.two_halves(theta)
         self.count, self.size = theta.shape
         self.notes: list[str] = []
         self.bend: bends.Bend | None = None
         self.evaluations = self.chunks = self.moves = 0
         self.bar: progress_line.Progress | None = None
-        again = None if redraw is None else lambda n: two_halves(parameters(redraw(n))[1])
+        again = None if redraw is None else lambda n: approach.two_halves(parameters(redraw(n))[1])
         theta, original = approach.finite_starts(theta, self._log_prob, again, self.rng)
         theta = approach.parted(theta, self.rng)
         if copies := int((~original).sum()):
@@ -212,25 +189,23 @@ class _Run:
         self._climb()
         times = total = 0
         widths = []
-        for n in range(APPROACHES):
+        for n in range(approach.APPROACHES):
             seen = self.advance("approach", 1, self.log_step, rate=0.7, pooled=False)
             late = Round(*(part[-10:] for part in seen))
             best = np.argsort(late.log_prob.ravel())[late.log_prob.size // 2 :]
             y, g = (part.reshape(-1, self.size)[best] for part in (late.y, late.g))
-            scores = g @ np.linalg.inv(self.factor)
-            z = seen.z[-1]
-            self.middle, self.factor = metric.learn(y, scores, self.count)
+            _, self.factor = metric.learn(y, g @ np.linalg.inv(self.factor), self.count)
             self.middle = self.y.mean(0)
             widths.append(approach.widths(self.y))
+            approach.must_end(widths)
             if n < 4:
                 continue
-            moved = self._birth_death(z, late.log_prob) if times < BIRTH_DEATHS else 0
+            moved = self._birth_death(seen.z[-1], late.log_prob) if times < BIRTH_DEATHS else 0
             times, total = times + bool(moved), total + moved
-            if not moved and approach.settled(seen.log_prob, self.size):
+            if not moved and approach.settled(seen.log_prob, self.size, widths):
                 break
         else:
-            approach.must_end(widths)
-            self.notes.append(f"the approach had not settled after {APPROACHES * RECORDS} moves")
+            self.notes.append(f"the approach had not settled after {len(widths) * RECORDS} moves")
         if total:
             self.notes.append(f"before sampling, birth-death moved {total} particles")
 
@@ -254,7 +229,9 @@ class _Run:
             # 0.2 makes up for the shaking of frozen steps
             seen = self._tune(label, chunks, shift=0.2, thin=thin, jumps=jumps, local=local)
             self.log_step = self.log_step - 0.2
-            theta, log_prob, scores = self._as_it_is(seen)
+            scores = seen.g @ np.linalg.inv(self.base @ self.factor)
+            straight = self.origin + seen.y @ self.base.T
+            theta, log_prob, scores = bends.as_it_is(self.bend, straight, seen.log_prob, scores)
             own = seen._replace(y=theta, log_prob=log_prob)
             self.checks, independent = measure(own, self.names)
             self.finished = own, thin
@@ -265,25 +242,11 @@ class _Run:
             if 2 * self.evaluations > BUDGET:
                 return
             independent = max(independent, self.count)
-            if n < BIRTH_DEATHS and not self.checks[0].passed:
-                place = approach.birth_death(
-                    seen.z[-1], seen.log_prob.mean(0, keepdims=True), self.rng
-                )
-                theta[-1], log_prob[-1] = theta[-1, place], log_prob[-1, place]
-                scores[-1] = scores[-1, place]
             self.middle, self.factor = self._straighten(theta, log_prob, scores, independent)
+            if n < BIRTH_DEATHS and not self.checks[0].passed:
+                self._birth_death(seen.z[-1], seen.log_prob.mean(0, keepdims=True))
             jumps = jumps or not self.checks[0].passed
             local = local or uneven(seen)
-
-    def _as_it_is(self, seen: Round) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A round's θ, log p(θ) and score."""
-        theta = self.origin + seen.y @ self.base.T
-        scores = seen.g @ np.linalg.inv(self.base @ self.factor)
-        if self.bend is None:
-            return theta, seen.log_prob, scores
-        scores = bends.bent_score(self.bend, theta, scores)
-        theta, more = bends.bent(self.bend, theta, np)
-        return theta, seen.log_prob - more, scores
 
     def _straighten(self, theta, log_prob, scores, independent) -> tuple[np.ndarray, np.ndarray]:
         """Learn a bend from a round, go over to its coordinates, and learn a metric there."""
@@ -316,10 +279,7 @@ class _Run:
             self.finished = early._replace(y=self.origin + y @ self.base.T), 1
         seen, thin = self.finished
         if self.count < 2 * (self.size + 1):
-            self.notes.append(
-                f"{self.count} particles for {self.size} parameters: correlations are learnt "
-                "slowly (the metric is shrunk to its diagonal); more particles help"
-            )
+            self.notes.append(metric.FEW.format(self.count, self.size))
         verdict = Verdict(tuple(self.checks), tuple(self.notes), interrupted)
         history = self.problem.unflatten(seen.y)
         if not verdict.converged:

@@ -20,6 +20,10 @@ import numpy as np
 
 ENOUGH = 4  # points a dimension
 FLATTEST = 1e-6  # slope in units of the spread, squared: below, a direction has no scale of its own
+FEW = (
+    "{} particles for {} parameters: correlations are learnt slowly (the metric is shrunk to its "
+    "diagonal); more particles help"
+)
 FLOOR = 1e-13  # of eigenvalues, relative to the largest
 
 
