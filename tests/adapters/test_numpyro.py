@@ -193,7 +193,7 @@ def test_bad_arguments_are_named(schools, particles, monkeypatch):
         schools.constrain(particles | {"z": jnp.zeros((6, 7))})
     with pytest.raises(ValueError, match=r"share their leading axes, got \(5,\) and \(6,\)"):
         schools.constrain(particles | {"mu": jnp.zeros(5)})
-    with pytest.raises(ValueError, match=r"count must be at least 1, got 0"):
+    with pytest.raises(ValueError, match=r"num_particles must be at least 1, got 0"):
         schools.start(KEY, 0)
     monkeypatch.setitem(sys.modules, "numpyro", None)
     with pytest.raises(ImportError, match=r"pip install 'spos\[numpyro\]'"):

@@ -38,9 +38,9 @@ LONGEST_STEP = 1.9  # a leapfrog on a standard normal is unstable from 2 on
 class Whitened(NamedTuple):
     """Particles in whitened coordinates, the log-density there, and its gradient."""
 
-    z: Any
-    log_prob: Any
-    score: Any
+    z: jax.Array
+    log_prob: jax.Array
+    score: jax.Array
 
 
 class Coordinates(NamedTuple):
@@ -64,10 +64,10 @@ class Tuning(NamedTuple):
 class Records(NamedTuple):
     """What a chunk leaves behind, with a leading axis of records."""
 
-    z: Any
-    log_prob: Any
-    score: Any
-    acceptance: Any
+    z: jax.Array
+    log_prob: jax.Array
+    score: jax.Array
+    acceptance: jax.Array
 
 
 @value
