@@ -1,9 +1,9 @@
 """What all tests share: one hypothesis profile, a count of compiled programs, and haste.
 
-Nearly all of the time of most tests is compiling. So XLA is told to take less care: no optimisation,
-its older and quicker code generator, one module of LLVM instead of many. A typical program then
-compiles in a quarter of the time. A module whose runs are so long that running takes longest asks
-for care again (`careful`).
+Nearly all of the time of most tests is compiling. So XLA is told to take less care: no
+optimisation, its older and quicker code generator, one module of LLVM instead of many. A typical
+program then compiles in a quarter of the time. A module whose runs are so long that running takes
+longest asks for care again (`careful`).
 """
 
 import gc
