@@ -4,7 +4,7 @@ shape is known but not their number."""
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +96,25 @@ def particles(value: Particles) -> Particles:
     if len(set(sizes.values())) > 1:
         raise ValueError(f"particles: all leaves must share the leading axis, got {sizes}")
     for path, leaf in leaves:
-        if not is_traced(leaf) and not np.isfinite(leaf).all():
-            bad = np.argwhere(~np.isfinite(np.asarray(leaf)))[0]
-            raise ValueError(
-                f"particles must start finite, got {np.asarray(leaf)[tuple(bad)]} in particle "
-                f"{bad[0]}, parameter {entry_name(path, bad[1:])}"
-            )
+        for first, part in _parts_here(leaf):
+            if not np.isfinite(part).all():
+                bad = np.argwhere(~np.isfinite(part))[0]
+                raise ValueError(
+                    f"particles must start finite, got {part[tuple(bad)]} in particle "
+                    f"{first + bad[0]}, parameter {entry_name(path, bad[1:])}"
+                )
     return jax.tree.map(jnp.asarray, value)
+
+
+def _parts_here(leaf: Any) -> Iterator[tuple[int, np.ndarray]]:
+    """What can be looked at without asking other processes, and which particle is its first."""
+    if is_traced(leaf):
+        return
+    if not isinstance(leaf, jax.Array) or leaf.is_fully_addressable:
+        yield 0, np.asarray(leaf)
+        return
+    for shard in leaf.addressable_shards:
+        yield shard.index[0].start or 0, np.asarray(shard.data)
 
 
 def data(value: PyTree) -> PyTree:

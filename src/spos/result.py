@@ -11,6 +11,8 @@ import jax
 import numpy as np
 
 from spos.io import archive
+from spos.mesh.processes import Team, fetch
+from spos.mesh.shards import mesh_of
 from spos.names import leaf_name, parameters
 from spos.types import Particles, PyTree
 
@@ -56,7 +58,7 @@ class Result:
         return self._summary(self.particles, "particles")
 
     def _summary(self, cloud: Particles, word: str) -> "Summary":
-        names, values = parameters(cloud)
+        names, values = parameters(jax.tree.map(fetch, cloud))
         count = len(values)
         columns = {"mean": values.mean(0), "sd": values.std(0, ddof=1 if count > 1 else 0)}
         for q, row in zip(QUANTILES, np.quantile(values, QUANTILES, axis=0), strict=True):
@@ -128,12 +130,16 @@ class Result:
             3
         """
         path = Path(path)
-        archive.write(path, *self._packed())
+        packed = self._packed()
+        if Team(mesh_of(self.particles)).leads:
+            archive.write(path, *packed)
         return path
 
     def _packed(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        particles, particle_structure = archive.pack(self.particles, "particles")
-        history, history_structure = archive.pack(self.history, "history")
+        particles, particle_structure = archive.pack(
+            jax.tree.map(fetch, self.particles), "particles"
+        )
+        history, history_structure = archive.pack(jax.tree.map(fetch, self.history), "history")
         info = {f"info {name}": values for name, values in self.info.items()}
         meta = {
             "format": FORMAT,
@@ -151,7 +157,7 @@ class Result:
 
 def by_chain(draws: Mapping[str, Any], recorded: bool) -> dict[str, np.ndarray]:
     """Axes of chains and draws for ArviZ: from records and particles, or from particles alone."""
-    arrays = {name: np.asarray(values) for name, values in draws.items()}
+    arrays = {name: fetch(values) for name, values in draws.items()}
     return {name: a.swapaxes(0, 1) if recorded else a[None] for name, a in arrays.items()}
 
 

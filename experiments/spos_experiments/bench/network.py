@@ -11,6 +11,8 @@ import jax.numpy as jnp
 
 import spos
 from spos import mesh
+from spos.dynamics.sampler import scores_of
+from spos.mesh import shards
 from spos_experiments.bench import peers as others
 from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated
 
@@ -64,8 +66,7 @@ def network_rates(rounds: int) -> list[Row]:
     works = {}
     count = len(jax.devices())
     if count > 1:
-        devices = mesh.particle_mesh()
-        target, theta = mesh.shard_target(posterior, devices), mesh.shard(theta, devices)
+        theta = mesh.shard(theta, mesh.particle_mesh())
     else:
         with contextlib.suppress(others.Skip):
             batch = posterior.draw(jax.random.key(0), 0)
@@ -74,12 +75,14 @@ def network_rates(rounds: int) -> list[Row]:
     def gradient(carry: Any) -> Any:
         step, target, theta, _ = carry
         batch = target.draw(jax.random.fold_in(jax.random.key(0), step), step)
-        return step + 1, target, theta, target.score(theta, batch)
+        state = spos.State(theta, step, jnp.asarray(jnp.nan), ())
+        return step + 1, target, theta, scores_of(target, state, batch)[0]
 
     square = others.start(2048, 2048) / 2048**0.5
     works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), target, theta, theta))
     works["gemm"] = repeated(lambda x: x @ square, square)
-    times = best_times(works, rounds=rounds)
+    with shards.over(theta):
+        times = best_times(works, rounds=rounds)
     weights = [a * b for a, b in itertools.pairwise(NETWORK)]
     # forward, weight gradients, and input gradients of all layers but the first
     flops = 2 * NETWORKS * NETWORK_BATCH * (3 * sum(weights) - weights[0])

@@ -27,6 +27,7 @@ from spos.dynamics.noise import normal_matrix
 from spos.dynamics.preconditioners import Preconditioner
 from spos.interaction.diffusion import correlate
 from spos.interaction.kernels import Kernel
+from spos.mesh.shards import ALL, OWN, by_shards
 from spos.types import Number, Particles, PyTree, State
 
 ONE_DRAW = 2**20  # normals drawn at once and dealt to the leaves; more of them would only be moved
@@ -145,6 +146,12 @@ Move = Langevin | Underdamped | Optimize
 def standard_normal(key: jax.Array, particles: Particles) -> Particles:
     """Normals shaped like the particles. A leaf gets the columns it would have in the flat matrix
     of all leaves, so that a pytree and that matrix take the same path."""
+    if jnp.result_type(*jax.tree.leaves(particles)) == jnp.float64:
+        return _standard_normal(key, particles)  # by JAX, which shards its own
+    return by_shards(_standard_normal, (ALL, OWN), OWN)(key, particles)
+
+
+def _standard_normal(key: jax.Array, particles: Particles) -> Particles:
     leaves, treedef = jax.tree.flatten(particles)
     ends = list(itertools.accumulate(leaf[0].size for leaf in leaves))
     dtype, rows = jnp.result_type(*leaves), len(leaves[0])

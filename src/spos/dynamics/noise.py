@@ -16,6 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from spos.mesh import shards
+
 ROUNDS = 13
 _ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
 # log(1 + x) = x - x²/2 + x³ p(x) for 1 + x in [sqrt(1/2), sqrt(2)], highest power first
@@ -36,8 +38,10 @@ def normal_matrix(
     if dtype == jnp.float64:
         return jax.random.normal(jax.random.fold_in(key, first_column), shape, dtype)
     rows, columns = shape
-    half = -(-rows // 2)
     words = jax.random.key_data(key).astype(jnp.uint32).ravel()
+    if shards.inside():
+        return _own_rows(words, shape, first_column).astype(dtype)
+    half = -(-rows // 2)
 
     def pairs(order: int) -> jax.Array:
         row = jax.lax.broadcasted_iota(jnp.uint32, (half, columns), 0)
@@ -52,6 +56,20 @@ def normal_matrix(
     pair = jax.lax.cond(swap, lambda: pairs(1), lambda: pairs(0))
     halves = [jax.lax.real(pair), jax.lax.imag(pair)[: rows - half]]
     return jnp.concatenate(halves, axis=0).astype(dtype)
+
+
+def _own_rows(words: jax.Array, shape: tuple[int, int], first_column: int) -> jax.Array:
+    """The rows of this device, out of the matrix that all devices have together. A pair has one
+    row in each half of that, so that every pair is made twice, and nothing is sent."""
+    total = shape[0] * shards.number()
+    half = jnp.asarray(-(-total // 2), jnp.uint32)
+    row = jax.lax.broadcasted_iota(jnp.uint32, shape, 0)
+    row += jnp.asarray(shards.index() * shape[0], jnp.uint32)
+    column = jax.lax.broadcasted_iota(jnp.uint32, shape, 1) + first_column
+    upper = row < half
+    pair = _box_muller(*_threefry(words[-2], words[-1], jnp.where(upper, row, row - half), column))
+    swap = (words[0] & 1) == 1
+    return jnp.where(upper != swap, pair[0], pair[1])
 
 
 def _threefry(

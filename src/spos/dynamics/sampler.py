@@ -32,6 +32,8 @@ from spos.dynamics.moves import Drift, Langevin, Move, Optimize
 from spos.dynamics.preconditioners import Preconditioner
 from spos.dynamics.schedules import Constant, Schedule, StepSize, as_schedule
 from spos.interaction.kernels import Kernel
+from spos.mesh import shards
+from spos.mesh.shards import ALL, OWN
 from spos.targets.target import Target, TargetLike, as_target, check_target
 from spos.types import Info, Number, Particles, PyTree, State
 from spos.values import Value, described, fields, static, value
@@ -142,7 +144,7 @@ class Sampler(Value):
             The next state, and what the step saw.
         """
         h = jnp.asarray(self.step_size(state.step), jnp.result_type(float))
-        scores, recalled = self.target.scores(state.score_memory, state.particles, batch)
+        scores, recalled = scores_of(self.target, state, batch)
         drift, bandwidth = move.drift(self.drift, jax.random.fold_in(key, 1), state, scores)
         bandwidth = jnp.asarray(bandwidth, state.bandwidth.dtype)
         particles, memory = move.apply(key, h, state.particles, drift, state.memory)
@@ -154,6 +156,17 @@ class Sampler(Value):
             epd=expected_particle_distance(state.particles),
         )
         return State(particles, state.step + 1, bandwidth, memory, recalled), info
+
+
+def scores_of(target: Target, state: State, batch: PyTree) -> tuple[Particles, PyTree]:
+    """The scores of a step and what is remembered; each device scores its own particles."""
+    if shards.ambient() is None or not target.independent:
+        return target.scores(state.score_memory, state.particles, batch)
+    kept = shards.specs(target.first_memory, state.particles)
+    own = shards.by_shards(
+        lambda target, *given: target.scores(*given), (ALL, kept, OWN, ALL), (OWN, kept)
+    )
+    return own(target, state.score_memory, state.particles, batch)
 
 
 @value

@@ -23,6 +23,7 @@ References: blob is due to Carrillo, Craig, Patacchini (2019) and, as a sampler,
 2018 (w-SGLD-B); gfsd and gfsf to Liu et al., ICML 2019.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Literal
 
@@ -31,16 +32,22 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.cloud import Matrices
-from spos.interaction import pairwise
+from spos.interaction import pairwise, ring
 from spos.interaction.kernels import Kernel, check_kernel
 from spos.interaction.pairwise import (
     Cloud,
     Direction,
+    Rows,
     by_blocks,
-    by_rows,
+    num_particles,
     prepare,
+    squared_distances,
+    sum_over,
+    without_memory,
 )
 from spos.interaction.stein_direction import stein_of
+from spos.mesh import shards
+from spos.mesh.shards import ALL, OWN
 from spos.types import Number, Particles, State
 
 Diffusion = Literal["blob", "gfsd", "gfsf"]
@@ -59,18 +66,31 @@ def diffuse(
 ) -> Direction:
     """`weight · (s_i - ∇ log ν(θ_i))`, plus the Stein direction if wanted, and the bandwidth η²."""
 
-    def one(rows: Matrices, score: Matrices) -> tuple[Matrices, jax.Array]:
-        cloud = prepare(kernel, rows, state)
-        moved = [
-            jnp.asarray(weight, s.dtype) * (s + v)
-            for s, v in zip(score, DIFFUSIONS[diffusion](kernel, cloud, ridge), strict=True)
-        ]
-        if stein:
-            pushed = stein_of(kernel, cloud, score)
-            moved = [m + p for m, p in zip(moved, pushed, strict=True)]
-        return moved, cloud.eta2
+    def direction(
+        kernel: Kernel,
+        numbers: tuple[Number, Number],
+        state: State,
+        particles: Particles,
+        scores: Particles,
+    ) -> Direction:
+        ridge, weight = numbers
 
-    return by_blocks(kernel, one, state.particles, scores)
+        def one(rows: Matrices, score: Matrices) -> tuple[Matrices, jax.Array]:
+            cloud = prepare(kernel, rows, state)
+            moved = [
+                jnp.asarray(weight, s.dtype) * (s + v)
+                for s, v in zip(score, DIFFUSIONS[diffusion](kernel, cloud, ridge), strict=True)
+            ]
+            if stein:
+                pushed = stein_of(kernel, cloud, score)
+                moved = [m + p for m, p in zip(moved, pushed, strict=True)]
+            return moved, cloud.eta2
+
+        return by_blocks(kernel, one, particles, scores)
+
+    return shards.by_shards(direction, (ALL, ALL, ALL, OWN, OWN), (OWN, ALL))(
+        kernel, (ridge, weight), without_memory(state), state.particles, scores
+    )
 
 
 def check_diffusion(kernel: Kernel, diffusion: str) -> None:
@@ -84,28 +104,33 @@ def check_diffusion(kernel: Kernel, diffusion: str) -> None:
 
 
 def blob(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
-    (total,) = by_rows(cloud, lambda here, sq: [_sum(kernel(sq, cloud.eta2)[0])])
+    def density(theta: Matrices) -> Rows:
+        return lambda here, sq: [_sum(kernel(sq, cloud.eta2)[0])]
 
-    def rows(here: Matrices, sq: jax.Array, own: jax.Array) -> Matrices:
-        k, slope = kernel(sq, cloud.eta2)
-        return _pushed(k * slope * (1.0 / own + 1.0 / total.T), here, cloud.theta)
+    def pushes(theta: Matrices, total: jax.Array) -> Rows:
+        def rows(here: Matrices, sq: jax.Array, own: jax.Array) -> Matrices:
+            k, slope = kernel(sq, cloud.eta2)
+            return _pushed(k * slope * (1.0 / own + 1.0 / total.T), here, theta)
 
-    return by_rows(cloud, rows, total)
+        return rows
+
+    (total,) = sum_over(cloud, density)
+    return sum_over(cloud, pushes, total, beside=[total])
 
 
 def gfsd(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
-    def rows(here: Matrices, sq: jax.Array) -> Matrices:
-        k, slope = kernel(sq, cloud.eta2)
-        return [p / _sum(k) for p in _pushed(k * slope, here, cloud.theta)]
+    def smoothed(sums: Matrices) -> Matrices:
+        *pushed, total = sums
+        return [p / total for p in pushed]
 
-    return by_rows(cloud, rows)
+    return sum_over(cloud, functools.partial(_pushes, kernel, cloud.eta2), finish=smoothed)
 
 
 def gfsf(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
-    k, slope = _whole_matrix("gfsf", kernel, cloud)
-    pushed = _pushed(k * slope, cloud.theta, cloud.theta)
+    k = _whole_matrix("gfsf", kernel, cloud)
+    *pushed, _ = sum_over(cloud, functools.partial(_pushes, kernel, cloud.eta2))
     factor = jax.scipy.linalg.cho_factor(k + ridge * jnp.eye(len(k), dtype=k.dtype), lower=True)
-    return [jax.scipy.linalg.cho_solve(factor, p) for p in pushed]
+    return [shards.across(lambda c: jax.scipy.linalg.cho_solve(factor, c), p) for p in pushed]
 
 
 DIFFUSIONS: dict[str, Callable[..., Matrices]] = {"blob": blob, "gfsd": gfsd, "gfsf": gfsf}
@@ -114,24 +139,41 @@ DIFFUSIONS: dict[str, Callable[..., Matrices]] = {"blob": blob, "gfsd": gfsd, "g
 def correlate(kernel: Kernel, particles: Particles, normals: Particles) -> Particles:
     """Normals whose covariance across particles is the kernel: L ξ / sqrt(M), with K = L Lᵀ."""
 
-    def one(rows: Matrices, xi: Matrices) -> tuple[Matrices, jax.Array]:
-        cloud = prepare(kernel, rows, state=None)
-        k, _ = _whole_matrix("noisy_svgd", kernel, cloud)
-        count = len(k)
-        lift = 8 * count * jnp.finfo(k.dtype).eps
-        root = jnp.linalg.cholesky(k + lift * jnp.eye(count, dtype=k.dtype))
-        return [root @ x / jnp.sqrt(count).astype(x.dtype) for x in xi], cloud.eta2
+    def correlated(kernel: Kernel, particles: Particles, normals: Particles) -> Particles:
+        def one(rows: Matrices, xi: Matrices) -> tuple[Matrices, jax.Array]:
+            cloud = prepare(kernel, rows, state=None)
+            k = _whole_matrix("noisy_svgd", kernel, cloud)
+            count = len(k)
+            lift = 8 * count * jnp.finfo(k.dtype).eps
+            root = jnp.linalg.cholesky(k + lift * jnp.eye(count, dtype=k.dtype))
+            spread = [shards.across(lambda c: root @ c, x) for x in xi]
+            return [x / jnp.sqrt(count).astype(x.dtype) for x in spread], cloud.eta2
 
-    return by_blocks(kernel, one, particles, normals)[0]
+        return by_blocks(kernel, one, particles, normals)[0]
+
+    return shards.by_shards(correlated, (ALL, OWN, OWN), OWN)(kernel, particles, normals)
 
 
-def _whole_matrix(method: str, kernel: Kernel, cloud: Cloud) -> tuple[jax.Array, jax.Array]:
-    if cloud.sq is None:
+def _whole_matrix(method: str, kernel: Kernel, cloud: Cloud) -> jax.Array:
+    if num_particles(cloud) > pairwise.DENSE_PARTICLES:
         raise ValueError(
             f"particles must be at most {pairwise.DENSE_PARTICLES} for {method}, which factors "
-            f"their whole kernel matrix, got {len(cloud.theta[0])}"
+            f"their whole kernel matrix, got {num_particles(cloud)}"
         )
-    return kernel(cloud.sq, cloud.eta2)
+    sq = cloud.sq
+    if sq is None:
+        sq = ring.all_pairs(lambda here: squared_distances(cloud.theta, here), cloud.theta)
+    return kernel(sq, cloud.eta2)[0]
+
+
+def _pushes(kernel: Kernel, eta2: jax.Array, theta: Matrices) -> Rows:
+    """What these sources add to Σ_j push_ij and, last, to Σ_j k_ij."""
+
+    def rows(here: Matrices, sq: jax.Array) -> Matrices:
+        k, slope = kernel(sq, eta2)
+        return [*_pushed(k * slope, here, theta), _sum(k)]
+
+    return rows
 
 
 def _pushed(weights: jax.Array, here: Matrices, theta: Matrices) -> Matrices:

@@ -4,15 +4,16 @@ Distances come from one Gram product of centred particles (centring costs nothin
 from cancelling far from the origin). In few dimensions (`DIRECT_DIMENSIONS`) differences are taken
 directly: cheaper than a product with so few terms, and exact. Particles are pytrees; each leaf
 takes part as an M × n matrix (small ones are first joined), and nothing larger than M × M or M × n
-is ever built. A sum over pairs is had in two ways, with the same answer (`by_rows`):
+is ever built. A sum over pairs is had in three ways, with the same answer:
 
 * **dense** up to `DENSE_PARTICLES`: one M × M kernel matrix;
 * **tiled** above: `TILE_ROWS` rows of the kernel matrix at a time (twice as many in few dimensions,
-  fewer where they would have more than `TILE_ENTRIES` entries), never an M × M array.
+  fewer where they would have more than `TILE_ENTRIES` entries), never an M × M array;
+* **in a ring** where particles are sharded over devices (`ring.py`), in tiles too.
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -20,8 +21,10 @@ import jax.numpy as jnp
 
 from spos.cloud import Matrices, flatten, from_matrices, leaf_matrices, matrices, mean, unflatten
 from spos.interaction import bandwidth as bandwidths
+from spos.interaction import ring
 from spos.interaction.kernels import Kernel, MedianRule
-from spos.types import Particles, State
+from spos.mesh import shards
+from spos.types import Particles, PyTree, State
 
 DENSE_PARTICLES = 4096
 TILE_ROWS = 256
@@ -31,6 +34,7 @@ BLOCK_ENTRIES = 2**18  # of the kernel matrices of single entries that are worke
 
 # what a sum over pairs gives every particle, and the bandwidth η² it used
 Direction = tuple[Particles, jax.Array]
+Rows = Callable[..., Matrices]  # (here, sq, *beside)
 
 
 class Cloud(NamedTuple):
@@ -44,30 +48,73 @@ class Cloud(NamedTuple):
 def prepare(kernel: Kernel, rows: Matrices, state: State | None, all_pairs: bool = True) -> Cloud:
     """The cloud of these rows; `state` says when the bandwidth is due and what it was, and can be
     None where it is fixed."""
-    centre = [mean(r) for r in rows]
+    centre = [shards.mean(mean(r)) for r in rows]
     theta = [r - c for r, c in zip(rows, centre, strict=True)]
-    dense = all_pairs and len(theta[0]) <= DENSE_PARTICLES
+    dense = all_pairs and len(theta[0]) <= DENSE_PARTICLES and not shards.inside()
     sq = squared_distances(theta, theta) if dense else None
     return Cloud(theta, _bandwidth(kernel, theta, sq, _resolution(centre), state), sq)
 
 
-def by_rows(cloud: Cloud, rows: Callable[..., Matrices], *beside: jax.Array) -> Matrices:
+def num_particles(cloud: Cloud) -> int:
+    """M, those on other devices too."""
+    return len(cloud.theta[0]) * shards.number()
+
+
+def without_memory(state: State) -> State:
+    """What a sum over pairs needs of a state beside the particles: the step and the bandwidth."""
+    return State((), state.step, state.bandwidth, ())
+
+
+def by_rows(cloud: Cloud, rows: Rows, *beside: jax.Array) -> Matrices:
     """`rows(here, sq, *beside)` for all particles: at once, or tile by tile. `here` are the
     particles of a tile, `sq` their distances to all, `beside` their rows of further matrices."""
-    theta = cloud.theta
     if cloud.sq is not None:
-        return rows(theta, cloud.sq, *beside)
-    count = len(theta[0])
+        return rows(cloud.theta, cloud.sq, *beside)
+    return _by_tiles(cloud.theta, cloud.theta, rows, beside)
+
+
+def sum_over(
+    cloud: Cloud,
+    sum_from: Callable[..., Rows],
+    *sources: PyTree,
+    beside: Sequence[jax.Array] = (),
+    finish: Callable[[Matrices], Matrices] = list,
+) -> Matrices:
+    """A sum over all particles for each particle: by rows or, over devices, in a ring.
+
+    Args:
+        cloud: the particles.
+        sum_from: `sum_from(theta, *sources)` has all that belongs to the particles that are summed
+            over, and gives `rows(here, sq, *beside)` as `by_rows` wants it. What it gives for two
+            sets of sources must add up.
+        sources: pytrees of matrices with a row for each particle.
+        beside: matrices with a row for each particle that `rows` gets the tile's rows of.
+        finish: what is made of a particle's sums when they are whole.
+    """
+    if not shards.inside():
+        rows = sum_from(cloud.theta, *sources)
+        return by_rows(cloud, lambda *tile: finish(rows(*tile)), *beside)
+
+    def visit(_: jax.Array, theta: Matrices, *sources: PyTree) -> Matrices:
+        return _by_tiles(cloud.theta, theta, sum_from(theta, *sources), beside)
+
+    return finish(ring.around(visit, cloud.theta, *sources))
+
+
+def _by_tiles(here: Matrices, theta: Matrices, rows: Rows, beside: Sequence[jax.Array]) -> Matrices:
+    count = len(here[0])
     most = 2 * TILE_ROWS if _direct(theta) else TILE_ROWS
-    block = max(1, min(most, TILE_ENTRIES // count))
+    block = max(1, min(most, TILE_ENTRIES // len(theta[0])))
     blocks = -(-count // block)
+    if blocks == 1 and shards.inside():
+        return rows(here, squared_distances(here, theta), *beside)
 
     def tiles(matrix: jax.Array) -> jax.Array:
         return jnp.pad(matrix, ((0, blocks * block - count), (0, 0))).reshape(blocks, block, -1)
 
     moved = jax.lax.map(
         lambda tile: rows(tile[0], squared_distances(tile[0], theta), *tile[1]),
-        ([tiles(t) for t in theta], [tiles(b) for b in beside]),
+        ([tiles(t) for t in here], [tiles(b) for b in beside]),
     )
     return [m.reshape(blocks * block, -1)[:count] for m in moved]
 
@@ -120,6 +167,8 @@ def _norms(theta: Matrices) -> jax.Array:
 
 def _pair_distances(theta: Matrices, sq: jax.Array | None) -> jax.Array:
     """Squared distances of the pairs whose median is taken, from all of them if there are."""
+    if shards.inside():
+        return ring.pair_distances(theta)
     count = len(theta[0])
     i, j = bandwidths.pairs(count)
     if _direct(theta):  # one gather a column: gathering short rows is slow, and so is keeping `sq`
@@ -149,7 +198,8 @@ def _bandwidth(
 
     def fresh() -> jax.Array:
         distances = _pair_distances(theta, sq)
-        return bandwidths.median_rule(distances, len(theta[0]), resolution).astype(dtype)
+        count = len(theta[0]) * shards.number()
+        return bandwidths.median_rule(distances, count, resolution).astype(dtype)
 
     if rule.every == 1 or state is None:
         return fresh()

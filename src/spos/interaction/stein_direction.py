@@ -12,22 +12,28 @@ the particles at random into groups of b that feel only each other, the pairs we
 (M - 1)/(b - 1). Unbiased over the splits, and O(M b) instead of O(M²).
 """
 
-from collections.abc import Callable
+import functools
 
 import jax
 import jax.numpy as jnp
 
 from spos.cloud import NARROW, Matrices
+from spos.interaction import ring
 from spos.interaction.kernels import Kernel
 from spos.interaction.pairwise import (
     Cloud,
     Direction,
+    Rows,
     by_blocks,
-    by_rows,
+    num_particles,
     prepare,
     squared_distances,
+    sum_over,
+    without_memory,
 )
-from spos.targets.shuffle import distinct
+from spos.mesh import shards
+from spos.mesh.shards import ALL, OWN
+from spos.targets.shuffle import permuted
 from spos.types import Particles, State
 
 
@@ -40,28 +46,33 @@ def stein(
 ) -> Direction:
     """The Stein direction of every particle, and the bandwidth η² it used."""
 
-    def one(rows: Matrices, score: Matrices) -> tuple[Matrices, jax.Array]:
-        if group_size is None or group_size >= len(rows[0]):
-            cloud = prepare(kernel, rows, state)
-            return stein_of(kernel, cloud, score), cloud.eta2
-        cloud = prepare(kernel, rows, state, all_pairs=False)
-        moved = _grouped(key, group_size, kernel, cloud, score)
-        return [m / len(rows[0]) for m in moved], cloud.eta2
+    def direction(
+        kernel: Kernel, key: jax.Array, state: State, particles: Particles, scores: Particles
+    ) -> Direction:
+        def one(rows: Matrices, score: Matrices) -> tuple[Matrices, jax.Array]:
+            count = len(rows[0]) * shards.number()
+            if group_size is None or group_size >= count:
+                cloud = prepare(kernel, rows, state)
+                return stein_of(kernel, cloud, score), cloud.eta2
+            cloud = prepare(kernel, rows, state, all_pairs=False)
+            moved = _grouped(key, group_size, kernel, cloud, score)
+            return [m / count for m in moved], cloud.eta2
 
-    return by_blocks(kernel, one, state.particles, scores)
+        return by_blocks(kernel, one, particles, scores)
+
+    return shards.by_shards(direction, (ALL, ALL, ALL, OWN, OWN), (OWN, ALL))(
+        kernel, key, without_memory(state), state.particles, scores
+    )
 
 
 def stein_of(kernel: Kernel, cloud: Cloud, score: Matrices) -> Matrices:
     """The direction within a cloud, over all pairs."""
-    moved = by_rows(cloud, _rows(kernel, cloud, score))
-    return [m / len(m) for m in moved]
+    moved = sum_over(cloud, functools.partial(_sum_from, kernel, cloud.eta2), score)
+    return [m / num_particles(cloud) for m in moved]
 
 
-def _rows(
-    kernel: Kernel, cloud: Cloud, score: Matrices
-) -> Callable[[Matrices, jax.Array], Matrices]:
-    """A function from some particles to M times their direction, over all particles as sources."""
-    theta, eta2 = cloud.theta, cloud.eta2
+def _sum_from(kernel: Kernel, eta2: jax.Array, theta: Matrices, score: Matrices) -> Rows:
+    """A function from some particles to M times their direction, as far as these sources go."""
     c = kernel.constant_slope(eta2)
     narrow = len(theta) == 1 and theta[0].shape[1] <= NARROW
     if c is not None:
@@ -86,17 +97,21 @@ def _rows(
 
 
 def _grouped(key: jax.Array, size: int, kernel: Kernel, cloud: Cloud, score: Matrices) -> Matrices:
-    """Deal the shuffled particles out to groups like cards, so that sizes differ by one at most."""
-    theta, eta2 = cloud.theta, cloud.eta2
-    count = len(theta[0])
+    """Deal the shuffled particles out to groups like cards, so that sizes differ by one at most.
+    Each device has its share of the groups, whose members come to it from all devices."""
+    eta2, count = cloud.eta2, num_particles(cloud)
     groups = count // size
     most = -(-count // groups)
-    cards = jnp.pad(distinct(key, count, count), (0, groups * most - count))
-    dealt = cards.reshape(most, groups).T
-    present = (jnp.arange(groups * most) < count).reshape(most, groups).T
+    share = -(-groups // shards.number())
+    group = shards.index() * share + jnp.arange(share)
+    card = group[:, None] + groups * jnp.arange(most)
+    present = (card < count) & (group < groups)[:, None]
+    shuffled = permuted(key, jnp.where(present, card, 0).reshape(-1).astype(jnp.uint32), count)
+    dealt = shuffled.reshape(share, most)
+    members = ring.collect(dealt, [*cloud.theta, *score])
 
-    def one(members: jax.Array, here: jax.Array) -> Matrices:
-        t, s = ([jnp.take(m, members, axis=0) for m in ms] for ms in (theta, score))
+    def one(rows: Matrices, here: jax.Array) -> Matrices:
+        t, s = rows[: len(score)], rows[len(score) :]
         k, slope = kernel(squared_distances(t, t), eta2)
         others = (count - 1) / (jnp.sum(here) - 1).astype(k.dtype)
         own = jnp.eye(most, dtype=k.dtype)
@@ -105,12 +120,7 @@ def _grouped(key: jax.Array, size: int, kernel: Kernel, cloud: Cloud, score: Mat
         mass = jnp.sum(push, axis=1, keepdims=True)
         return [k @ s_ - push @ t_ + mass * t_ for s_, t_ in zip(s, t, strict=True)]
 
-    moved = jax.vmap(one)(dealt, present)
-    # absent cards repeat particle 0 and must not be counted: they go to a row that is cut off
+    moved = jax.vmap(one)(members, present)
+    # absent cards repeat a particle and must not be counted: their rows go nowhere
     rows = jnp.where(present, dealt, count).reshape(-1)
-    return [
-        jnp.zeros((count + 1, m.shape[-1]), m.dtype)
-        .at[rows]
-        .set(m.reshape(-1, m.shape[-1]))[:count]
-        for m in moved
-    ]
+    return ring.deliver(rows, [m.reshape(-1, m.shape[-1]) for m in moved], len(score[0]))

@@ -2,9 +2,11 @@
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
 
 from spos.dynamics.sampler import Sampler
 from spos.loop.run import advance
+from spos.mesh import shards
 from spos.programs import compiled
 from spos.types import Info, Particles, State
 
@@ -49,4 +51,5 @@ def advance_to(
         lambda carry: carry[0].step < stop, body, (state, info, history)
     )
     finite = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles)])
-    return state, info, history, finite.all()
+    history = shards.kept_on(history, jax.tree.map(lambda _: P(None, shards.AXIS), history))
+    return state, shards.on_all(info), history, shards.on_all(finite.all())

@@ -1,6 +1,7 @@
 """What went wrong with a run: the step, the particle, the parameter, and what to try."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from spos.dynamics.sampler import Sampler
@@ -50,9 +51,8 @@ def diagnose(sampler: Sampler, key: jax.Array, state: State) -> str:
 
 def _first_bad(tree: PyTree) -> tuple[int, str, float] | None:
     for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-        array = np.asarray(leaf)
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            index = tuple(bad[0])
-            return int(index[0]), entry_name(path, index[1:]), float(array[index])
+        bad = ~jnp.isfinite(leaf)
+        if bad.any():  # one number at a time: most of the leaf may be in other processes
+            index = tuple(int(n) for n in np.unravel_index(int(jnp.argmax(bad)), leaf.shape))
+            return index[0], entry_name(path, index[1:]), float(leaf[index])
     return None

@@ -22,8 +22,9 @@ from spos.cloud import flatten
 from spos.dynamics.sampler import Sampler
 from spos.io.checkpoint import agree, fingerprint
 from spos.loop.run import draw
+from spos.mesh import shards
 from spos.programs import compiled
-from spos.types import State
+from spos.types import Particles, State
 from spos.values import Value, fields
 
 PROBE = "probe"
@@ -60,9 +61,12 @@ def _probe(sampler: Sampler, key: jax.Array, state: State) -> jax.Array:
     after, _ = sampler.step(key, state, batch)
     moved = jax.tree.map(jnp.subtract, after.particles, state.particles)
     seen = (sampler.target.score(place, batch) for place in (state.particles, around))
-    return jnp.concatenate(
-        [flatten(tree).ravel()[:NUMBERS].astype(jnp.float32) for tree in (*seen, moved)]
-    )
+    return shards.on_all(jnp.concatenate([_first_numbers(tree) for tree in (*seen, moved)]))
+
+
+def _first_numbers(tree: Particles) -> jax.Array:
+    few = jax.tree.map(lambda leaf: leaf[:NUMBERS], tree)  # sharded leaves must not be joined whole
+    return flatten(few).ravel()[:NUMBERS].astype(jnp.float32)
 
 
 def must_agree(folder: Path, then: np.ndarray, now: np.ndarray) -> None:

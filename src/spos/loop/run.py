@@ -9,9 +9,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
+from spos.mesh import shards
 from spos.programs import compiled
 from spos.types import Info, Particles, PyTree, State
 
@@ -35,9 +37,24 @@ def run_key(seed: Seed) -> jax.Array:
     return seed if isinstance(seed, jax.Array) and is_key(seed) else jax.random.key(seed)
 
 
+def shown_seed(seed: Seed) -> Any:
+    """The seed as it is told and saved."""
+    if isinstance(seed, jax.Array) and is_key(seed):
+        return np.asarray(jax.random.key_data(seed)).tolist()
+    return seed
+
+
 def draw(sampler: Sampler, key: jax.Array, state: State) -> PyTree:
     """The minibatch of a step, from the key of that step (which is the key of the noise too)."""
     return sampler.target.draw(jax.random.fold_in(key, 2), state.step)
+
+
+def begin(sampler: Sampler, particles: Particles) -> State:
+    """The state before the first step, each part of it made where its particles are."""
+    if shards.ambient() is None:
+        return sampler.init(particles)
+    places = shards.specs(sampler.init, checks.particles(particles))
+    return jax.jit(lambda given, here: given.init(here), out_shardings=places)(sampler, particles)
 
 
 def advance(sampler: Sampler, key: jax.Array, state: State) -> tuple[State, Info]:
@@ -52,7 +69,10 @@ def advance(sampler: Sampler, key: jax.Array, state: State) -> tuple[State, Info
         The next state, and what the step saw.
     """
     key = jax.random.fold_in(key, state.step)
-    return sampler.step(key, state, draw(sampler, key, state))
+    after, info = sampler.step(key, state, draw(sampler, key, state))
+    if shards.ambient() is not None:
+        after = shards.kept_on(after, shards.specs(sampler.init, after.particles))
+    return after, info
 
 
 def run(
@@ -95,9 +115,10 @@ def run(
     checks.function("observe", observe)
     if (state is None) == (particles is None):
         raise ValueError("give particles to begin with or a state to go on from, not both")
-    if state is None:
-        state = sampler.init(particles)
-    return _run(num_steps, every, observe, sampler, key, state)
+    with shards.over(particles if state is None else state.particles):
+        if state is None:
+            state = begin(sampler, particles)
+        return _run(num_steps, every, observe, sampler, key, state)
 
 
 @compiled(3)

@@ -10,28 +10,30 @@ hand.
 import contextlib
 import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import PartitionSpec as P
 
-from spos import checks
-from spos.dynamics.sampler import Sampler, check_sampler_type
+from spos.dynamics.sampler import Sampler
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
+from spos.loop.arguments import Callback, checked
 from spos.loop.chunk import advance_to
 from spos.loop.guard import NonFiniteError, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
-from spos.loop.run import Seed, is_key, run_key
+from spos.loop.run import Seed, begin, run_key, shown_seed
+from spos.mesh import shards
+from spos.mesh.processes import Team, joined, losing_touch, own_part, signals
+from spos.mesh.shards import AXIS
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State
 
 CHUNK_SECONDS = 1.0
 CHUNK_STEPS = 4096  # at most, which bounds the room for the info of a chunk
+HISTORY = P(None, AXIS)  # which axis of it is that of the particles
 HISTORY_BYTES = 2**26  # at most, for the history of a chunk
-
-Callback = Callable[[State, dict[str, np.ndarray]], Any]
 
 
 def sample(
@@ -75,28 +77,32 @@ def sample(
         >>> result.particles.shape
         (50, 2)
     """
-    check_sampler_type(sampler)
-    if not is_key(seed):
-        checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
-    key = run_key(seed)
-    shown = np.asarray(jax.random.key_data(key)).tolist() if is_key(seed) else seed
-    checks.whole("num_steps", num_steps, at_least=0)
-    if history_every is not None:
-        checks.whole("history_every", history_every)
-    if callback is not None:
-        checks.function("callback", callback)
-    checks.whole("callback_every", callback_every)
-    checks.positive("checkpoint_every", checkpoint_every)
-    if checkpoint is not None:
-        checks.folder("checkpoint", checkpoint)
-    state = sampler.init(particles)
-    saver = None
-    if checkpoint is not None:
-        identity = {"history_every": history_every, **identity_of(sampler, state, key, shown)}
-        saver = Checkpoint(checkpoint, checkpoint_every, identity)
-    with contextlib.nullcontext() if saver is None else saver:
-        running = Run(sampler, state, num_steps, key, shown, history_every, saver)
-        return running.go(callback, callback_every, progress)
+    with shards.over(particles) as mesh:
+        team = Team(mesh)
+        team.agree(
+            lambda: checked(
+                sampler,
+                particles,
+                num_steps,
+                seed,
+                history_every,
+                callback,
+                callback_every,
+                checkpoint,
+                checkpoint_every,
+            )
+        )
+        with losing_touch():
+            key, shown = run_key(seed), shown_seed(seed)
+            state = begin(sampler, particles)
+            saver = None
+            if checkpoint is not None:
+                identity = identity_of(sampler, state, key, shown)
+                identity = {"history_every": history_every, **identity}
+                saver = Checkpoint(checkpoint, checkpoint_every, identity)
+            with contextlib.nullcontext() if saver is None else saver:
+                running = Run(sampler, state, num_steps, key, shown, history_every, saver, team)
+                return running.go(callback, callback_every, progress)
 
 
 class Run:
@@ -111,14 +117,16 @@ class Run:
         seed: Any,  # as it is shown
         history_every: int | None,
         saver: Checkpoint | None,
+        team: Team,
     ) -> None:
         self.sampler, self.state, self.num_steps = sampler, state, num_steps
         self.key, self.seed = key, seed
-        self.history_every, self.saver = history_every, saver
+        self.history_every, self.saver, self.team = history_every, saver, team
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
         self.began, self.interrupted = time.monotonic(), False
         self.ended: float | None = None
+        self.listening = contextlib.ExitStack()
         slots = 0
         if history_every is not None:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
@@ -135,11 +143,12 @@ class Run:
 
     def go(self, callback: Callback | None, callback_every: int, show: bool | None) -> Result:
         bar = None
-        if progress_line.wanted(show):
+        if self.team.leads and progress_line.wanted(show):
             bar = progress_line.Progress(
                 self.sampler.algorithm, self.num_steps, done=int(self.state.step)
             )
         length, since_callback = min(8, CHUNK_STEPS), len(self.info)
+        noted = self.listening.enter_context(signals(self.team))
         try:
             while (here := int(self.state.step)) < self.num_steps:
                 stop = min(here + length, self.num_steps, self._history_room(here))
@@ -150,6 +159,9 @@ class Run:
                 elapsed = time.monotonic() - chunk_began
                 growth = min(8.0, CHUNK_SECONDS / max(elapsed, 1e-9))
                 length = max(1, min(CHUNK_STEPS, math.ceil((stop - here) * growth)))
+                due = self.saver is not None and self.saver.due()
+                reports = self.team.meet(length=length, due=due, stop=noted.heard)
+                length, due = reports[0]["length"], reports[0]["due"]
                 last = {name: float(values[-1]) for name, values in self.info[-1].items()}
                 if bar is not None:
                     count = jax.tree.leaves(self.state.particles)[0].shape[0]
@@ -159,22 +171,35 @@ class Run:
                         bandwidth=last["bandwidth"],
                         spread=last["epd"] / count,
                     )
-                if self.saver is not None and self.saver.due():
+                if self.saver is not None and due:
                     self.saver.save(self.state, self._records())
                 if callback is not None and (stop % callback_every == 0 or stop == self.num_steps):
                     seen = _join(self.info[since_callback:])
                     since_callback = len(self.info)
-                    if callback(self.state, seen):
+                    if self._answer(callback, seen):
                         break
+                if any(report["stop"] for report in reports):
+                    self.interrupted = True
+                    break
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
+            self.listening.close()
             if bar is not None:
                 bar.close()
         self.ended = time.monotonic()  # the time that is saved is the time that is told
         if self.saver is not None:
             self.saver.save(self.state, self._records())
         return self._result()
+
+    def _answer(self, callback: Callback, seen: dict[str, np.ndarray]) -> bool:
+        """What the callback says in process 0; all call it, as it may compute with the state."""
+        answer, error = False, None
+        try:
+            answer = bool(callback(self.state, seen))
+        except Exception as failed:
+            error = failed
+        return bool(self.team.meet(error, answer=answer)[0]["answer"])
 
     def _chunk(self, stop: int) -> None:
         start = self.state
@@ -188,7 +213,7 @@ class Run:
     def _record(self, start: State, state: State, info: Info, history: Particles) -> None:
         first, last = int(start.step), int(state.step)
         seen = {name: np.asarray(rows)[: last - first] for name, rows in info._asdict().items()}
-        kept = [np.asarray(leaf) for leaf in jax.tree.leaves(history)]
+        kept = [own_part(leaf, HISTORY) for leaf in jax.tree.leaves(history)]
         # nothing slow from here on: Ctrl-C must not leave a chunk half recorded
         self.info.append(seen)
         if self.history_every is not None:
@@ -246,10 +271,13 @@ class Run:
         if self.history_every is not None:
             treedef = jax.tree.structure(self.state.particles)
             leaves = _stack(self.history) or [
-                np.empty((0, *leaf.shape), leaf.dtype)
+                np.empty((0, *own_part(leaf, P(AXIS)).shape), leaf.dtype)
                 for leaf in jax.tree.leaves(self.state.particles)
             ]
             history = jax.tree.unflatten(treedef, leaves)
+            if self.team.several and self.team.mesh is not None:
+                mesh = self.team.mesh
+                history = jax.tree.map(lambda leaf: joined(leaf, mesh, HISTORY), history)
         return Result(
             particles=self.state.particles,
             info=_join(self.info),

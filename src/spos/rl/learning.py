@@ -16,9 +16,10 @@ import numpy as np
 
 from spos import checks
 from spos.dynamics.sampler import Sampler
+from spos.loop.arguments import Callback
 from spos.loop.guard import NonFiniteError
 from spos.loop.run import draw, run_key
-from spos.loop.sample import Callback, sample
+from spos.loop.sample import sample
 from spos.result import Result, versions
 from spos.rl.envs import Discrete, Environment
 from spos.rl.episodes import play_outside

@@ -18,9 +18,9 @@ from spos import checks
 from spos.dynamics.sampler import Sampler
 from spos.io.checkpoint import Checkpoint, fingerprint
 from spos.io.progress import Progress, wanted
+from spos.loop.arguments import Callback
 from spos.loop.guard import NonFiniteError
 from spos.loop.run import run_key
-from spos.loop.sample import Callback
 from spos.programs import compiled
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State

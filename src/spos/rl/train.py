@@ -9,7 +9,7 @@ from typing import Any
 
 from spos import checks
 from spos.dynamics.schedules import StepSize
-from spos.loop.sample import Callback
+from spos.loop.arguments import Callback
 from spos.rl import advantages, envs, policies
 from spos.rl.learning import Learner
 from spos.rl.methods import METHODS

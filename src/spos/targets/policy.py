@@ -126,6 +126,7 @@ class PolicyPosterior(Target):
     standardize: bool = static(default=True)
 
     remembers: ClassVar[bool] = True
+    independent: ClassVar[bool] = False  # what was visited is counted over all particles
 
     def log_prob(self, theta: PyTree, batch: Any = None) -> jax.Array:
         """An estimate of log q up to a constant, from the episodes of one particle."""

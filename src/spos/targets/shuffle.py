@@ -16,6 +16,11 @@ ROUNDS = 6
 
 def distinct(key: jax.Array, count: int, total: int) -> jax.Array:
     """`count` different numbers below `total` in O(count) work; all of them are a permutation."""
+    return permuted(key, jnp.arange(count, dtype=jnp.uint32), total)
+
+
+def permuted(key: jax.Array, places: jax.Array, total: int) -> jax.Array:
+    """What a random permutation of the numbers below `total` has in these places."""
     half_bits = max(1, math.ceil(math.log2(max(total, 2)) / 2))
     mask = jnp.uint32((1 << half_bits) - 1)
     round_key, offset_key = jax.random.split(key)
@@ -30,7 +35,7 @@ def distinct(key: jax.Array, count: int, total: int) -> jax.Array:
     inside = jax.lax.while_loop(
         lambda x: jnp.any(x >= total),
         lambda x: jnp.where(x >= total, scramble(x), x),
-        scramble(jnp.arange(count, dtype=jnp.uint32)),
+        scramble(places),
     )
     offset = jax.random.randint(offset_key, (), 0, total)
     return (inside.astype(jnp.int32) - (total - offset)) % total

@@ -37,6 +37,7 @@ class Target(Value):
     """A distribution, as far as an algorithm needs to know it."""
 
     remembers: ClassVar[bool] = False  # do the scores of a step build on those of earlier ones?
+    independent: ClassVar[bool] = True  # is the score of a particle its own affair?
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
         """The log-density of one particle, up to a constant.

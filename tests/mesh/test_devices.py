@@ -1,0 +1,86 @@
+"""Particles on four devices: the answer of one, and they stay there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from mesh_cases import ON_DEVICES
+
+import spos
+from spos.interaction import bandwidth, ring
+from spos.mesh import particle_mesh, shard
+
+PROGRAM = Path(__file__).with_name("devices_program.py")
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The number of devices is fixed when JAX starts, hence a process of its own: one for all."""
+    environment = {
+        **os.environ,
+        "JAX_NUM_CPU_DEVICES": "4",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, PROGRAM], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", ON_DEVICES)
+def test_four_devices_give_the_answer_of_one(found, name):
+    (difference,) = [
+        float(line.split(": ")[1]) for line in found.splitlines() if line.startswith(f"{name}: ")
+    ]
+    assert difference < 1e-5
+
+
+def test_no_device_gathers_all_particles(found):
+    assert "no gathering" in found
+
+
+def test_particles_that_do_not_divide_are_named():
+    class Three:
+        shape = {"particles": 3}
+
+    with pytest.raises(ValueError, match=r"among the 3 devices, got 4 .* take 3 or 6"):
+        spos.mesh._must_divide(jnp.ones((4, 2)), Three())
+
+
+def test_data_shards_must_divide_the_devices():
+    with pytest.raises(ValueError, match="data_shards must divide the 1 devices"):
+        particle_mesh(data_shards=2)
+
+
+def test_one_device_is_a_mesh_too():
+    start = jax.random.normal(jax.random.key(0), (6, 2))
+    sampler = spos.svgd(lambda x: -jnp.sum(x**2), 0.1)
+    there = spos.sample(sampler, shard(start, particle_mesh()), 5).particles
+    assert jnp.array_equal(there, spos.sample(sampler, start, 5).particles)
+
+
+def test_starts_can_be_made_where_they_live():
+    made = shard(lambda: jax.random.normal(jax.random.key(0), (6, 2)), particle_mesh())
+    assert jnp.allclose(made, jax.random.normal(jax.random.key(0), (6, 2)))
+
+
+@pytest.mark.parametrize(("block", "count"), [(3, 4), (100, 3)])
+def test_every_pair_of_the_median_is_compared_once(block, count):
+    plan = ring._plan(block, count)
+    mine, theirs, slot = plan.pairs
+    first, second = bandwidth.pairs(block * count)
+    seen = np.zeros(plan.total, int)
+    for p in range(count):
+        for q in range(count):
+            real = slot[p, q] < plan.total
+            n = slot[p, q][real]
+            seen[n] += 1
+            assert np.array_equal(mine[p, q][real] + p * block, first[n])
+            assert np.array_equal(plan.chosen[q][theirs[p, q][real]] + q * block, second[n])
+    assert (seen == 1).all()
