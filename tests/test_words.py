@@ -73,6 +73,7 @@ LOCAL = {
     "noise",
     "num_bins",
     "num_bootstrap",
+    "num_data_shards",
     "num_directions",
     "num_episodes",
     "num_iterations",

@@ -1,7 +1,8 @@
 """Four devices of one process against one: started once, by test_devices.py."""
 
 import jax
-from mesh_cases import ON_DEVICES, worst
+import numpy as np
+from mesh_cases import DATA, ON_DEVICES, TREE, network, normal, posterior, worst
 
 import spos
 from spos.interaction import pairwise
@@ -24,6 +25,35 @@ for name, case in ON_DEVICES.items():
     for leaf in jax.tree.leaves((shared.memory, shared.score_memory)):
         assert leaf.ndim == 0 or not leaf.sharding.is_fully_replicated, (name, leaf.shape)
     print(f"{name}: {worst(alone.particles, shared.particles)}")
+
+# rows over two devices, particles over the other two
+GRID = spos.mesh.particle_mesh(num_data_shards=2)
+rows = spos.mesh.shard_data(DATA, GRID)
+theta = spos.mesh.shard(TREE, GRID)
+plain = posterior()
+halves = spos.posterior(network, normal, rows, batch_size=10)
+exact = plain.score(TREE)
+print(f"two axes, all rows: {worst(exact, halves.score(theta))}")
+
+
+@jax.jit
+def first_scores(target, keys, theta):
+    """Those of one number of one particle, for many minibatches."""
+    return jax.lax.map(lambda key: target.score(theta, target.draw(key))["v"][0, 0], keys)
+
+
+def off(target):
+    """How far the mean score of minibatches is from that of all rows, in standard errors."""
+    seen = np.asarray(first_scores(target, jax.random.split(KEY, 400), theta))
+    return (seen.mean() - float(exact["v"][0, 0])) / (seen.std() / 20)
+
+
+half = jax.tree.map(lambda leaf: leaf[:15], DATA)  # the mutant forgets the other shard
+blind = spos.posterior(network, normal, jax.tree.map(lambda a: np.concatenate([a, a]), half), 10)
+print(f"two axes, unbiased: {off(halves)}")
+print(f"two axes, one shard alone: {off(blind)}")
+moved = spos.sample(spos.spos(halves, 0.01), theta, 3, seed=1)
+assert moved.particles["w"].sharding.spec[0] == "particles"
 
 for name in ("rbf", "network"):  # nothing brings all particles together
     sampler, start = ON_DEVICES[name]()

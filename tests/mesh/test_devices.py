@@ -35,10 +35,22 @@ def found():
 
 @pytest.mark.parametrize("name", ON_DEVICES)
 def test_four_devices_give_the_answer_of_one(found, name):
-    (difference,) = [
-        float(line.split(": ")[1]) for line in found.splitlines() if line.startswith(f"{name}: ")
-    ]
-    assert difference < 1e-5
+    assert value(found, name) < 1e-5
+
+
+def value(found, name):
+    (line,) = [line for line in found.splitlines() if line.startswith(f"{name}: ")]
+    return float(line.split(": ")[1])
+
+
+def test_scores_are_summed_over_the_shards_of_the_data(found):
+    assert value(found, "two axes, all rows") < 1e-5
+
+
+def test_minibatches_of_shards_are_unbiased(found):
+    """False alarm: 7e-6. A mutant that draws from one shard alone is rejected."""
+    assert abs(value(found, "two axes, unbiased")) < 4.5
+    assert abs(value(found, "two axes, one shard alone")) > 4.5
 
 
 def test_no_device_gathers_all_particles(found):
@@ -53,9 +65,9 @@ def test_particles_that_do_not_divide_are_named():
         spos.mesh._must_divide(jnp.ones((4, 2)), Three())
 
 
-def test_data_shards_must_divide_the_devices():
-    with pytest.raises(ValueError, match="data_shards must divide the 1 devices"):
-        particle_mesh(data_shards=2)
+def test_num_data_shards_must_divide_the_devices():
+    with pytest.raises(ValueError, match="num_data_shards must divide the 1 devices"):
+        particle_mesh(num_data_shards=2)
 
 
 def test_one_device_is_a_mesh_too():

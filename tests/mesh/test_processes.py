@@ -16,15 +16,15 @@ import spos
 PROGRAM = Path(__file__).with_name("processes_program.py")
 
 
-def start(count, *arguments):
-    """So many processes with their output, when all have ended."""
+def start(program, count, *arguments):
+    """So many processes of one run."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         coordinator = f"localhost:{free.getsockname()[1]}"
     environment = {**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "JAX_NUM_CPU_DEVICES": "1"}
     return [
         subprocess.Popen(
-            [sys.executable, PROGRAM, coordinator, str(count), str(n), *map(str, arguments)],
+            [sys.executable, program, coordinator, str(count), str(n), *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -39,7 +39,7 @@ def ended(request, tmp_path_factory):
     """Most cases with two processes, one with four; started once."""
     folder = tmp_path_factory.mktemp("processes")
     names = ["spos", "saga", "network"] if request.param == 2 else ["svgd"]
-    processes = start(request.param, folder, *names)
+    processes = start(PROGRAM, request.param, folder, *names)
     try:
         said = [process.communicate(timeout=600) for process in processes]
     finally:

@@ -15,7 +15,7 @@ import re
 import time
 import warnings
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,22 +45,28 @@ class Checkpoint:
         folder: made if needed.
         every: so many seconds are at least between two saves that are `due`.
         identity: what a run must have in common with the one that was saved, as JSON.
+        hold: False where another process of the same run holds the folder.
 
     Raises:
         FolderInUseError: another run works in the folder.
     """
 
-    def __init__(self, folder: Any, every: float, identity: Mapping[str, Any]) -> None:
+    def __init__(
+        self, folder: Any, every: float, identity: Mapping[str, Any], hold: bool = True
+    ) -> None:
         self.folder = Path(folder)
         self.every = every
         self.identity = archive.plain({"format": FORMAT, **identity})
+        self._next = time.monotonic() + every
+        self._warned = False
+        self._release: Callable[[], object] = lambda: None
+        if not hold:
+            return
         self.folder.mkdir(parents=True, exist_ok=True)
         # one that is forgotten instead of closed lets go of its folder all the same
         self._release = weakref.finalize(self, Lock(self.folder).release)
         for part in self.folder.glob(f".step-*{PART}"):  # of a process that was killed
             part.unlink(missing_ok=True)
-        self._next = time.monotonic() + every
-        self._warned = False
 
     def __enter__(self) -> Self:
         return self

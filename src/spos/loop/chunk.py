@@ -2,7 +2,6 @@
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import PartitionSpec as P
 
 from spos.dynamics.sampler import Sampler
 from spos.loop.run import advance
@@ -51,5 +50,5 @@ def advance_to(
         lambda carry: carry[0].step < stop, body, (state, info, history)
     )
     finite = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles)])
-    history = shards.kept_on(history, jax.tree.map(lambda _: P(None, shards.AXIS), history))
+    history = shards.kept_on(history, jax.tree.map(lambda _: shards.RECORDS, history))
     return state, shards.on_all(info), history, shards.on_all(finite.all())

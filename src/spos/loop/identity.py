@@ -9,7 +9,7 @@ the state that was saved. Where a function's code can be had, it counts too.
 import functools
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -24,7 +24,7 @@ from spos.io.checkpoint import agree, fingerprint
 from spos.loop.run import draw
 from spos.mesh import shards
 from spos.programs import compiled
-from spos.types import Particles, State
+from spos.types import Particles, PyTree, State
 from spos.values import Value, fields
 
 PROBE = "probe"
@@ -32,7 +32,13 @@ STEPS = (0, 1, 10, 100, 1000, 10_000)  # at which step sizes are compared
 NUMBERS = 12  # of each kind in a probe
 
 
-def identity_of(sampler: Sampler, state: State, key: jax.Array, seed: Any) -> dict[str, Any]:
+def identity_of(
+    sampler: Sampler,
+    state: State,
+    key: jax.Array,
+    seed: Any,
+    fingerprint: Callable[[PyTree], str] = fingerprint,
+) -> dict[str, Any]:
     """What a run must have in common with the one that was saved, as JSON can hold it."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     sizes = [float(sampler.step_size(jnp.asarray(k))) for k in STEPS]

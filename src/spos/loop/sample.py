@@ -14,11 +14,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import PartitionSpec as P
 
 from spos.dynamics.sampler import Sampler
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
+from spos.io.sharded_checkpoint import open_checkpoint
 from spos.loop.arguments import Callback, checked
 from spos.loop.chunk import advance_to
 from spos.loop.guard import NonFiniteError, diagnose
@@ -26,13 +26,12 @@ from spos.loop.identity import PROBE, identity_of, must_agree, probe
 from spos.loop.run import Seed, begin, run_key, shown_seed
 from spos.mesh import shards
 from spos.mesh.processes import Team, joined, losing_touch, own_part, signals
-from spos.mesh.shards import AXIS
+from spos.mesh.shards import OWN, RECORDS
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State
 
 CHUNK_SECONDS = 1.0
 CHUNK_STEPS = 4096  # at most, which bounds the room for the info of a chunk
-HISTORY = P(None, AXIS)  # which axis of it is that of the particles
 HISTORY_BYTES = 2**26  # at most, for the history of a chunk
 
 
@@ -79,27 +78,22 @@ def sample(
     """
     with shards.over(particles) as mesh:
         team = Team(mesh)
-        team.agree(
-            lambda: checked(
-                sampler,
-                particles,
-                num_steps,
-                seed,
-                history_every,
-                callback,
-                callback_every,
-                checkpoint,
-                checkpoint_every,
-            )
-        )
+        options = (history_every, callback, callback_every, checkpoint, checkpoint_every)
+        team.agree(lambda: checked(sampler, particles, num_steps, seed, *options))
         with losing_touch():
             key, shown = run_key(seed), shown_seed(seed)
             state = begin(sampler, particles)
             saver = None
             if checkpoint is not None:
-                identity = identity_of(sampler, state, key, shown)
-                identity = {"history_every": history_every, **identity}
-                saver = Checkpoint(checkpoint, checkpoint_every, identity)
+                saver = open_checkpoint(
+                    checkpoint,
+                    checkpoint_every,
+                    lambda name_of: {
+                        "history_every": history_every,
+                        **identity_of(sampler, state, key, shown, name_of),
+                    },
+                    team,
+                )
             with contextlib.nullcontext() if saver is None else saver:
                 running = Run(sampler, state, num_steps, key, shown, history_every, saver, team)
                 return running.go(callback, callback_every, progress)
@@ -213,7 +207,7 @@ class Run:
     def _record(self, start: State, state: State, info: Info, history: Particles) -> None:
         first, last = int(start.step), int(state.step)
         seen = {name: np.asarray(rows)[: last - first] for name, rows in info._asdict().items()}
-        kept = [own_part(leaf, HISTORY) for leaf in jax.tree.leaves(history)]
+        kept = [own_part(leaf, RECORDS) for leaf in jax.tree.leaves(history)]
         # nothing slow from here on: Ctrl-C must not leave a chunk half recorded
         self.info.append(seen)
         if self.history_every is not None:
@@ -271,13 +265,13 @@ class Run:
         if self.history_every is not None:
             treedef = jax.tree.structure(self.state.particles)
             leaves = _stack(self.history) or [
-                np.empty((0, *own_part(leaf, P(AXIS)).shape), leaf.dtype)
+                np.empty((0, *own_part(leaf, OWN).shape), leaf.dtype)
                 for leaf in jax.tree.leaves(self.state.particles)
             ]
             history = jax.tree.unflatten(treedef, leaves)
             if self.team.several and self.team.mesh is not None:
                 mesh = self.team.mesh
-                history = jax.tree.map(lambda leaf: joined(leaf, mesh, HISTORY), history)
+                history = jax.tree.map(lambda leaf: joined(leaf, mesh, RECORDS), history)
         return Result(
             particles=self.state.particles,
             info=_join(self.info),

@@ -9,7 +9,7 @@ interaction sends blocks of them round a ring (`spos.interaction.ring`), and the
 one device up to rounding. Under `jax.distributed` the same script runs in every process; process 0
 decides, prints and writes (`processes.py`), and an error of one ends all.
 
-A mesh may have a second axis, for data: `particle_mesh(data_shards=2)` and `spos.mesh.shard_data`.
+A mesh may have a second axis, for data (`particle_mesh(num_data_shards=2)`, `shard_data`).
 
 On a CPU, two host devices (`jax.config.update("jax_num_cpu_devices", 2)` before anything else) let
 two networks train side by side instead of sharing each small matrix product between the cores.
@@ -31,13 +31,13 @@ from spos.types import Particles, PyTree
 __all__ = ["ProcessError", "gather", "particle_mesh", "shard", "shard_data"]
 
 
-def particle_mesh(devices: Sequence[jax.Device] | None = None, *, data_shards: int = 1) -> Mesh:
+def particle_mesh(devices: Sequence[jax.Device] | None = None, *, num_data_shards: int = 1) -> Mesh:
     """Devices side by side.
 
     Args:
         devices: all of them by default, those of other processes too.
-        data_shards: over so many devices the rows of the data are sharded, and over the number of
-            devices divided by it the particles.
+        num_data_shards: over so many devices the rows of the data are sharded, and over the number
+            of devices divided by it the particles.
 
     Returns:
         The mesh, with an axis for particles and one for data.
@@ -47,13 +47,14 @@ def particle_mesh(devices: Sequence[jax.Device] | None = None, *, data_shards: i
         ('particles', 'data')
     """
     chosen = jax.devices() if devices is None else list(devices)
-    checks.whole("data_shards", data_shards)
-    if len(chosen) % data_shards:
+    checks.whole("num_data_shards", num_data_shards)
+    if len(chosen) % num_data_shards:
         raise ValueError(
-            f"data_shards must divide the {len(chosen)} devices that there are, got {data_shards}"
+            f"num_data_shards must divide the {len(chosen)} devices that there are, "
+            f"got {num_data_shards}"
         )
     end_together()
-    grid = np.asarray(chosen).reshape(-1, data_shards)
+    grid = np.asarray(chosen).reshape(-1, num_data_shards)
     return Mesh(grid, (AXIS, DATA_AXIS), axis_types=(AxisType.Auto,) * 2)
 
 
@@ -93,7 +94,7 @@ def shard_data(data: PyTree, mesh: Mesh) -> PyTree:
         data: a pytree of arrays with a leading axis of rows, those of this process alone. All
             processes have equally many; processes that share a place on the axis of data have the
             same.
-        mesh: what `particle_mesh(data_shards=…)` gives.
+        mesh: what `particle_mesh(num_data_shards=…)` gives.
 
     Returns:
         The data, a pytree of arrays with the rows of all processes.
@@ -111,16 +112,16 @@ def shard_data(data: PyTree, mesh: Mesh) -> PyTree:
     )
 
 
-def gather(tree: PyTree) -> PyTree:
-    """All of a sharded pytree, as NumPy arrays in every process. All processes must call it.
+def gather(particles: Particles) -> Particles:
+    """All of what is sharded, as NumPy arrays in every process. All processes must call it.
 
     Args:
-        tree: such as `result.particles`.
+        particles: such as `result.particles`, or any other pytree of arrays.
 
     Returns:
         The same, in the memory of this process.
     """
-    return jax.tree.map(fetch, tree)
+    return jax.tree.map(fetch, particles)
 
 
 def _must_divide(particles: Any, mesh: Mesh) -> None:

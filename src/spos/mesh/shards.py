@@ -21,6 +21,7 @@ from spos.types import Particles, PyTree
 AXIS = "particles"
 DATA_AXIS = "data"
 OWN, ALL = P(AXIS), P()  # each device has a share; each has all of it
+RECORDS = P(None, AXIS)  # an axis of records before that of the particles
 
 
 def mesh_of(tree: PyTree) -> Mesh | None:

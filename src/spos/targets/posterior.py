@@ -215,8 +215,12 @@ def posterior(
             f"batch_size must be at most the {total} examples there are, got {batch_size.initial}"
         )
     batch_size = batch_size._replace(maximum=min(batch_size.maximum, total))
-    return Posterior(
-        as_function(log_likelihood), as_function(log_prior), data, batch_size, bool(replace)
+    from spos.targets.sharded import by_shards_of_data  # which builds on this file
+
+    return by_shards_of_data(
+        Posterior(
+            as_function(log_likelihood), as_function(log_prior), data, batch_size, bool(replace)
+        )
     )
 
 
