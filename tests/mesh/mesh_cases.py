@@ -52,3 +52,23 @@ def worst(one, other):
     """The largest difference of two pytrees, relative to the largest number of a leaf."""
     pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
     return max(np.max(np.abs(a - np.asarray(b))) / np.max(np.abs(a)) for a, b in pairs)
+
+
+def same_bits(one, other):
+    pairs = zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def checkpointed(folder, mesh, callback=None):
+    """A run of forty steps that is saved as often as can be."""
+    return spos.sample(
+        spos.spos(normal, 0.1),
+        spos.mesh.shard(CLOUD[:16, :3], mesh),
+        40,
+        seed=3,
+        history_every=5,
+        callback=callback,
+        callback_every=4,
+        checkpoint=folder,
+        checkpoint_every=1e-3,
+    )

@@ -1,82 +1,122 @@
-"""Runs that several processes make together, over Gloo: the answer of one process, and no hangs."""
+"""Runs that several processes make together, over Gloo: the answer of one process, and no hangs.
+
+Processes are slow to start, so that they are started three times and do many things: four, which
+end by an error that nobody catches; two, of which one is killed; and two that go on with what those
+had begun.
+"""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
-from mesh_cases import IN_PROCESSES, NUM_STEPS, SEED, worst
+from mesh_cases import IN_PROCESSES, NUM_STEPS, SEED, checkpointed, worst
 
 import spos
 
 PROGRAM = Path(__file__).with_name("processes_program.py")
 
 
-def start(program, count, *arguments):
-    """So many processes of one run."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        coordinator = f"localhost:{free.getsockname()[1]}"
-    environment = {**os.environ, "JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "JAX_NUM_CPU_DEVICES": "1"}
-    return [
-        subprocess.Popen(
-            [sys.executable, program, coordinator, str(count), str(n), *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
+class Ended:
+    """Processes that were started together and have ended."""
+
+    def __init__(self, count, folder, *phases, program=PROGRAM):
+        with socket.socket() as free:
+            free.bind(("localhost", 0))
+            coordinator = f"localhost:{free.getsockname()[1]}"
+        common = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "JAX_NUM_CPU_DEVICES": "1"}
+        processes = [
+            subprocess.Popen(
+                [sys.executable, program, coordinator, str(count), str(n), folder, *phases],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env={**os.environ, **common},
+            )
+            for n in range(count)
+        ]
+        self.seconds_after_the_last = 0.0
+        try:
+            processes[-1].wait(timeout=600)
+            began = time.monotonic()
+            said = [process.communicate(timeout=600) for process in processes]
+            self.seconds_after_the_last = time.monotonic() - began
+        finally:
+            for process in processes:
+                process.kill()
+        self.out, self.errors = zip(*said, strict=True)
+        self.codes = [process.returncode for process in processes]
+
+    def must_have(self, phase):
+        for out, errors in zip(self.out, self.errors, strict=True):
+            assert f"{phase} is done" in out, errors[-3000:]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("processes")
+
+
+@pytest.fixture(scope="module")
+def four(folder):
+    return Ended(4, folder, "svgd", "half", "uncaught")
+
+
+@pytest.fixture(scope="module")
+def two(folder):
+    return Ended(2, folder, "spos", "saga", "network", "errors", "killed")
+
+
+@pytest.fixture(scope="module")
+def two_more(four, two, folder):
+    shutil.copytree(folder / "half", folder / "half, for one")
+    return Ended(2, folder, "resumed")
+
+
+@pytest.mark.parametrize("name", ["spos", "saga", "network"])
+def test_the_answer_of_two_processes_is_that_of_one(two, folder, name):
+    compare(two, folder, name)
+
+
+def test_the_answer_of_four_processes_is_that_of_one(four, folder):
+    compare(four, folder, "svgd")
+
+
+def compare(ended, folder, name):
+    ended.must_have(name)
+    alone = spos.sample(*IN_PROCESSES[name](), NUM_STEPS, seed=SEED, history_every=3)
+    assert difference(alone, folder / f"{name}.npz") < 1e-5
+
+
+def difference(result, path):
+    kept = {"particles": result.particles, "history": result.history}
+    with np.load(path) as found:
+        return max(
+            worst(leaf, found[jax.tree_util.keystr(key)])
+            for key, leaf in jax.tree.leaves_with_path(kept)
         )
-        for n in range(count)
-    ]
 
 
-@pytest.fixture(scope="module", params=[2, 4])
-def ended(request, tmp_path_factory):
-    """Most cases with two processes, one with four; started once."""
-    folder = tmp_path_factory.mktemp("processes")
-    names = ["spos", "saga", "network"] if request.param == 2 else ["svgd"]
-    processes = start(PROGRAM, request.param, folder, *names)
-    try:
-        said = [process.communicate(timeout=600) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    return folder, names, said, [process.returncode for process in processes]
-
-
-def test_the_answer_is_that_of_one_process(ended):
-    folder, names, said, _ = ended
-    assert "done" in said[0][0], said[0][1][-3000:]
-    with np.load(folder / "found.npz") as found:
-        for name in names:
-            sampler, particles = IN_PROCESSES[name]()
-            alone = spos.sample(sampler, particles, NUM_STEPS, seed=SEED, history_every=3)
-            kept = {"particles": alone.particles, "history": alone.history}
-            for path, leaf in jax.tree.leaves_with_path(kept):
-                assert worst(leaf, found[name + jax.tree_util.keystr(path)]) < 1e-5, (name, path)
-
-
-def test_process_0_alone_prints_progress_and_writes(ended):
-    folder, _, said, _ = ended
+def test_process_0_alone_prints_progress_and_writes(two, folder):
     assert spos.load(folder / "result.npz").num_steps == NUM_STEPS
-    assert "100%" in said[0][1]
-    for out, errors in said:
-        assert f"after {NUM_STEPS} steps" in out, errors[-2000:]
-    assert all("100%" not in errors for _, errors in said[1:])
+    assert "100%" in two.errors[0]
+    assert "100%" not in two.errors[1]
+    assert all(f"after {NUM_STEPS} steps" in out for out in two.out)
 
 
-def test_errors_and_decisions_are_those_of_all(ended):
-    _, _, said, _ = ended
-    last = len(said) - 1
-    for number, (out, _) in enumerate(said):
+def test_errors_and_decisions_are_those_of_all(two):
+    two.must_have("errors")
+    for number, out in enumerate(two.out):
         told = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
         assert "all processes must have the same seed: process 0 has 0, process 1" in told["seeds"]
-        own = f"ProcessError: process {last} ended the run: "
-        assert told["callback"] == ("" if number == last else own) + "KeyError: 'lost it'"
+        before = "" if number == 1 else "ProcessError: process 1 ended the run: "
+        assert told["callback"] == f"{before}KeyError: 'lost it'"
         assert "callback_every must be at least 1, got 0" in told["bad argument"]
         assert told["stopped by the last"] == str(NUM_STEPS)
         assert told["stopped by the first"] == "2"
@@ -85,8 +125,27 @@ def test_errors_and_decisions_are_those_of_all(ended):
         assert "smaller step_size" in told["not finite"]
 
 
-def test_an_error_that_nobody_catches_ends_all_with_its_message(ended):
-    _, _, said, codes = ended
-    assert all(code != 0 for code in codes)
-    for _, errors in said:
-        assert "ZeroDivisionError: nobody caught me" in errors, errors[-2000:]
+def test_an_error_that_nobody_catches_ends_all_with_its_message(four):
+    four.must_have("half")
+    assert all(code != 0 for code in four.codes)
+    for errors in four.errors:
+        assert "ZeroDivisionError: nobody caught me" in errors
+    assert four.seconds_after_the_last < 30
+
+
+def test_the_others_end_when_one_is_killed(two):
+    assert two.codes[1] == -9
+    assert two.codes[0] != 0
+    assert "another process of this run has ended" in two.errors[0]
+    assert two.seconds_after_the_last < 30
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(two_more):
+    two_more.must_have("resumed")
+    assert "same bits: True" in two_more.out[0]
+
+
+def test_a_run_of_four_goes_on_with_two_and_with_one(two_more, folder):
+    one = checkpointed(folder / "half, for one", spos.mesh.particle_mesh())
+    assert difference(one, folder / "half.npz") < 1e-4
+    assert difference(one, folder / "whole.npz") < 1e-4

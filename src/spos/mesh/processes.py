@@ -131,6 +131,8 @@ def losing_touch() -> Iterator[None]:
             raise
         if not any(sign in str(error) for sign in _BROKEN):
             raise
+        if (word := _last_word(wait=2 * POLL)) is not None:
+            raise ProcessError("process {} ended the run: {}".format(*word)) from error
         reason = str(error).splitlines()[0][:LONGEST]
         raise ProcessError(
             "another process of this run has ended or cannot be reached. Start all of them again; "
@@ -220,16 +222,25 @@ def _leave_word(message: str) -> None:
 
 def _listen(stop: threading.Event) -> None:
     while not stop.wait(POLL):
-        try:
-            word = _client().key_value_try_get(_LAST_WORD)
-        except Exception:  # nothing was said
-            continue
-        number, message = json.loads(word)
-        if number != jax.process_index() and not stop.wait(POLL):
-            print(f"process {number} ended the run: {message}", file=sys.stderr)
+        if (word := _last_word()) is not None and word[0] != jax.process_index():
+            if stop.wait(2 * POLL):  # it may end by itself
+                return
+            print("process {} ended the run: {}".format(*word), file=sys.stderr)
             if jax.process_index() == 0:
                 time.sleep(2 * POLL)
             _end(1)
+
+
+def _last_word(wait: float = 0.0) -> tuple[int, str] | None:
+    """Which process told all why it ends, and why; None if nobody does before so many seconds."""
+    until = time.monotonic() + wait
+    while True:
+        with contextlib.suppress(Exception):  # nothing was said, or nobody listens
+            number, message = json.loads(_client().key_value_try_get(_LAST_WORD))
+            return number, message
+        if time.monotonic() >= until:
+            return None
+        time.sleep(POLL / 5)
 
 
 def _end(code: int) -> None:
