@@ -5,6 +5,8 @@ import jax.monitoring
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["chromium"]  # the browser of those tests that need one
+
 # nearly all of the time of most tests is compiling: less care is taken, unless a test asks for it
 jax.config.update("jax_disable_most_optimizations", True)
 
