@@ -1,7 +1,7 @@
 """How the site is built from these pages, by `make docs`.
 
-Nothing in it is loaded from outside: the theme brings its fonts and scripts along, MathJax comes as a
-Python package, and the playground and the report are single files that are put beside the pages
+Nothing in it is loaded from outside: the theme brings its fonts and scripts along, MathJax comes as
+a Python package, and the playground and the report are single files that are put beside the pages
 (`_extensions/whole_pages.py`).
 
 Tutorials are executed. What a cell printed is kept under the content of the tutorial and of the
