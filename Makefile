@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench docs docs-test clean
+.PHONY: install demo test lint bench docs docs-test package clean
 
 install: .venv/.installed
 
@@ -28,6 +28,13 @@ docs: install
 
 docs-test: docs
 	$(BIN)/python -m pytest tests/docs -rs
+
+# wheel and source distribution of both packages, in dist, and whether an index would take them
+package: install
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist
+	cd experiments && ../$(BIN)/python -m hatchling build --directory ../dist
+	$(BIN)/python -m twine check --strict dist/*
 
 lint: install
 	$(BIN)/ruff check .
