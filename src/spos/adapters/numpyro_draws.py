@@ -26,6 +26,19 @@ Data = tuple[Any, ...]
 Draws = dict[str, Any]
 
 
+class Unobserved(handlers.uncondition):  # type: ignore[misc]
+    """Draws what is observed, in the shape of the observations: ten of them with one law are ten
+    draws of it, not one."""
+
+    def process_message(self, msg: dict[str, Any]) -> None:
+        if msg["type"] == "sample" and msg["is_observed"] and not isinstance(msg["fn"], Unit):
+            law, shape = msg["fn"], jnp.shape(msg["value"])
+            rows = shape[: len(shape) - len(law.event_shape)]
+            if len(rows) >= len(law.batch_shape) and rows != law.batch_shape:
+                msg["fn"] = law.expand(jnp.broadcast_shapes(rows, law.batch_shape))
+        super().process_message(msg)
+
+
 class Predictor(NamedTuple):
     """The model with arguments to predict with: `sites` are drawn."""
 
@@ -180,7 +193,7 @@ def observations(program: Program, observed: tuple[str, ...], data: Data) -> dic
 def _trace(program: Program, data: Data, key: Any, given: Draws) -> dict[str, Any]:
     """A run of the model with these sites given and everything else drawn, observed or not."""
     args, kwargs = program.arguments(data)
-    free = handlers.uncondition(program.seeded(key, {}))
+    free = Unobserved(program.seeded(key, {}))
     run = handlers.substitute(free, data=given)
     trace: dict[str, Any] = handlers.trace(run).get_trace(*args, **kwargs)
     return trace
