@@ -152,9 +152,11 @@ class Beside:
     def html(self) -> Markup:
         columns = [
             Markup(
-                '<div style="min-width:0">$blocks</div>', blocks=Markup.join(b.html() for b in part)
+                '<div style="min-width:0;$fixed">$blocks</div>',
+                fixed="position:sticky;top:1rem;align-self:start" if stays else "",
+                blocks=Markup.join(block.html() for block in part),
             )
-            for part in (self.figures, self.claims)
+            for part, stays in ((self.figures, len(self.figures) == 1), (self.claims, False))
             if part
         ]
         return Markup(
