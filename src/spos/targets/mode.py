@@ -9,7 +9,8 @@ import optax
 from spos import checks
 from spos.cloud import norm
 from spos.programs import compiled
-from spos.targets.posterior import Posterior, all_rows, as_particles, must_be_posterior
+from spos.targets.batches import all_rows
+from spos.targets.posterior import Posterior, as_particles, must_be_posterior
 from spos.types import PyTree
 
 FLAT = 1e-4  # of the first gradient's length
