@@ -133,21 +133,21 @@ def feed_of(
     return SourceFeed(sampler, key, state, num_steps, records)
 
 
-def minibatch(sampler: Sampler, key: jax.Array, step: Any) -> PyTree:
-    """The minibatch of one step, if it has to be read; None if a program can draw it.
+def stand_in(sampler: Sampler) -> PyTree:
+    """A batch by which a run on a source is known; None where the data are in memory.
 
-    A stream cannot be asked for a step: its stand-in is a batch of zeros, which always is the same.
+    It is made without reading: rows that a source with random access was asked for when the
+    posterior was made, and of a stream, which has nothing that always is the same, zeros.
     """
     source = source_of(sampler)
     if source is None:
         return None
-    asked = jax.tree.map(lambda leaf: leaf[0], _asked(1, detached(sampler), key, jnp.asarray(step)))
-    if isinstance(source, RandomAccess):
-        examples = source.take(np.asarray(asked.rows))
-    else:
-        shapes = source.form.stack(*asked.batch.weights.shape)
-        examples = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
-    return asked._replace(batch=Batch(jax.tree.map(jnp.asarray, examples), asked.batch.weights))
+    rows = getattr(source, "seen", np.zeros(1, np.int32))
+    shapes = source.form.stack(len(rows))
+    zeros = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes)
+    examples = jax.tree.map(jnp.asarray, getattr(source, "examples", zeros))
+    weights = jnp.full(len(rows), source.num_examples / len(rows))
+    return Drawn(Batch(examples, weights), jnp.asarray(rows, jnp.int32), ())
 
 
 @compiled(1)

@@ -21,7 +21,7 @@ import numpy as np
 from spos.cloud import flatten
 from spos.dynamics.sampler import Sampler
 from spos.io.checkpoint import agree, fingerprint
-from spos.loop.feed import minibatch
+from spos.loop.feed import stand_in
 from spos.loop.run import draw
 from spos.programs import compiled
 from spos.targets.source import detached
@@ -51,8 +51,7 @@ def identity_of(sampler: Sampler, state: State, key: jax.Array, seed: Any) -> di
 
 def probe(sampler: Sampler, key: jax.Array, state: State) -> np.ndarray:
     """Some scores at the particles and around them, and some moves of the next step."""
-    batch = minibatch(sampler, key, state.step)
-    return np.asarray(_probe(detached(sampler), key, state, batch))
+    return np.asarray(_probe(detached(sampler), key, state, stand_in(sampler)))
 
 
 @compiled()

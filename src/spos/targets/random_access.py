@@ -12,6 +12,7 @@ from spos.types import PyTree
 
 SLICE = 2**22  # bytes that are read from a memory-mapped file before its pages are let go
 MOST = 2**31  # row numbers are 32-bit
+LOOKED_AT = 8  # rows, when a source is made: they tell its form, and by them it is known
 
 
 @jax.tree_util.register_static
@@ -20,6 +21,10 @@ class RandomAccess(Source):
 
     Args:
         tree: a pytree of things with `len(thing)` and `thing[rows]`.
+
+    Attributes:
+        seen: the numbers of some rows.
+        examples: those rows.
     """
 
     def __init__(self, tree: PyTree) -> None:
@@ -33,16 +38,18 @@ class RandomAccess(Source):
         if not 0 < total < MOST:
             raise ValueError(f"data must have at least 1 row and fewer than 2^31, got {total}")
         self.tree = tree
-        first = np.arange(min(2, total))
-        form = Form.of(as_arrays(jax.tree.map(lambda leaf: _rows_of(leaf, first), tree)))
-        super().__init__(total, form)
-        self.take(first)
+        self.seen = np.unique(np.linspace(0, total - 1, LOOKED_AT).astype(np.int64))
+        self.examples = self._read(self.seen)
+        super().__init__(total, Form.of(self.examples))
+        self.form.fit(self.examples, len(self.seen))
 
     def take(self, rows: np.ndarray) -> PyTree:
         """These rows, in this order; further axes of `rows` stay."""
-        found = jax.tree.map(lambda leaf: _rows_of(leaf, rows.ravel()), self.tree)
-        found = self.form.fit(found, rows.size)
+        found = self.form.fit(self._read(rows.ravel()), rows.size)
         return jax.tree.map(lambda leaf: leaf.reshape(*rows.shape, *leaf.shape[1:]), found)
+
+    def _read(self, rows: np.ndarray) -> PyTree:
+        return as_arrays(jax.tree.map(lambda leaf: _rows_of(leaf, rows), self.tree))
 
 
 def _rows_of(leaf: Any, rows: np.ndarray) -> PyTree:
