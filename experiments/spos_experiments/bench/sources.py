@@ -38,7 +38,8 @@ def from_a_file(quick: bool) -> Row:
     model, start = networks()
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / "images.npy", Path(folder) / "labels.npy"]
-        np.save(paths[0], images), np.save(paths[1], labels)
+        for path, array in zip(paths, (images, labels), strict=True):
+            np.save(path, array)
         mapped = tuple(np.load(path, mmap_mode="r") for path in paths)
         samplers = {}
         for name, data in (("memory", (images, labels)), ("file", mapped)):
