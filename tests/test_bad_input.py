@@ -91,11 +91,6 @@ CASES = {
         ValueError,
         r"batch must be given.*not in memory",
     ),
-    "a batch that was not read": (
-        lambda: (p := posterior(data=Source(), batch_size=2)).score(START, p.draw(KEY)),
-        TypeError,
-        r"row numbers alone.*posterior\.read",
-    ),
     "an iterable without its number of rows": (
         lambda: posterior(data=(TEN for _ in range(3))),
         TypeError,

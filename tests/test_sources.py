@@ -216,6 +216,8 @@ def test_a_loop_of_ones_own():
     target, key = posterior(Table()), jax.random.key(0)
     sampler = spos.sgld(target, 1e-3)
     state = sampler.init(START)
+    with pytest.raises(TypeError, match=r"row numbers alone.*posterior\.read"):
+        sampler.step(key, state, jax.jit(target.draw)(key))
     draw, step = jax.jit(target.draw), jax.jit(sampler.step)
     for _ in range(3):
         here = jax.random.fold_in(key, state.step)

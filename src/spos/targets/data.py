@@ -27,14 +27,13 @@ def as_data(data: PyTree, num_examples: int | None = None) -> PyTree:
         return data
     if num_examples is not None:
         return Stream(data, checks.whole("num_examples", num_examples))
-    leaves = jax.tree.leaves(data)
-    if any(_is_read(leaf) for leaf in leaves):
-        return RandomAccess(data)
-    if leaves == [data] and isinstance(data, Iterable) and not hasattr(data, "shape"):
+    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):
         raise TypeError(
             "num_examples must be given for an iterable of batches, which does not tell of how "
             f"many rows they are, got a {type(data).__name__} without it"
         )
+    if any(_is_read(leaf) for leaf in jax.tree.leaves(data)):
+        return RandomAccess(data)
     return checks.data(data)
 
 

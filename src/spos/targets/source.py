@@ -35,8 +35,9 @@ class Form(NamedTuple):
     @classmethod
     def of(cls, rows: PyTree) -> "Form":
         """That of each of these rows, in JAX's own types."""
-        leaves, structure = jax.tree.flatten(checks.data(rows))
-        return cls(structure, tuple(jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in leaves))
+        leaves, structure = jax.tree.flatten(checks.rows(rows))
+        shapes = [jax.ShapeDtypeStruct(x.shape[1:], _type(x.dtype)) for x in leaves]
+        return cls(structure, tuple(shapes))
 
     @property
     def nbytes(self) -> int:
@@ -62,7 +63,7 @@ class Form(NamedTuple):
                     f"data[rows] must give a row for each of {count} row numbers, got "
                     f"{name} of shape {leaf.shape}"
                 )
-            if leaf.shape[1:] != like.shape or not _same_type(leaf.dtype, like.dtype):
+            if leaf.shape[1:] != like.shape or _type(leaf.dtype) != like.dtype:
                 raise ValueError(
                     f"data must give rows of one form, {like.dtype}{list(like.shape)} for {name}, "
                     f"got {leaf.dtype}{list(leaf.shape[1:])} this time"
@@ -125,5 +126,6 @@ def _is_list_of_numbers(node: Any) -> bool:
     )
 
 
-def _same_type(found: Any, wanted: Any) -> bool:
-    return bool(jnp.dtype(jax.dtypes.canonicalize_dtype(found)) == wanted)
+def _type(found: Any) -> Any:
+    """That in which JAX holds it."""
+    return jnp.dtype(jax.dtypes.canonicalize_dtype(found))
