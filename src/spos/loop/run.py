@@ -15,6 +15,7 @@ from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.mesh import shards
 from spos.programs import compiled
+from spos.targets.source import detached, source_of
 from spos.types import Info, Particles, PyTree, State
 
 Observe = Callable[[State, Info], PyTree]
@@ -44,32 +45,37 @@ def shown_seed(seed: Seed) -> Any:
     return seed
 
 
-def draw(sampler: Sampler, key: jax.Array, state: State) -> PyTree:
+def draw(sampler: Sampler, key: jax.Array, step: jax.Array) -> PyTree:
     """The minibatch of a step, from the key of that step (which is the key of the noise too)."""
-    return sampler.target.draw(jax.random.fold_in(key, 2), state.step)
+    return sampler.target.draw(jax.random.fold_in(key, 2), step)
 
 
 def begin(sampler: Sampler, particles: Particles) -> State:
     """The state before the first step, each part of it made where its particles are."""
     if shards.ambient() is None:
         return sampler.init(particles)
-    places = shards.specs(sampler.init, checks.particles(particles))
-    return jax.jit(lambda given, here: given.init(here), out_shardings=places)(sampler, particles)
+    program = detached(sampler)
+    places = shards.specs(program.init, checks.particles(particles))
+    return jax.jit(lambda given, here: given.init(here), out_shardings=places)(program, particles)
 
 
-def advance(sampler: Sampler, key: jax.Array, state: State) -> tuple[State, Info]:
+def advance(
+    sampler: Sampler, key: jax.Array, state: State, batch: PyTree = None
+) -> tuple[State, Info]:
     """The step that `state` is due for: its minibatch, and the randomness of its number.
 
     Args:
         sampler: what `spos.spos`, `spos.svgd`, … give.
         key: of the whole run.
         state: of the step before.
+        batch: the minibatch, where it has been read from a source; None draws it.
 
     Returns:
         The next state, and what the step saw.
     """
     key = jax.random.fold_in(key, state.step)
-    after, info = sampler.step(key, state, draw(sampler, key, state))
+    batch = draw(sampler, key, state.step) if batch is None else batch
+    after, info = sampler.step(key, state, batch)
     if shards.ambient() is not None:
         after = shards.kept_on(after, shards.specs(sampler.init, after.particles))
     return after, info
@@ -113,6 +119,11 @@ def run(
     checks.whole("num_steps", num_steps, at_least=0)
     checks.whole("every", every)
     checks.function("observe", observe)
+    if (source := source_of(sampler)) is not None:
+        raise ValueError(
+            f"sampler must have its data in memory, got {source!r}: run is one compiled program, "
+            "which cannot read. spos.sample reads ahead of its steps"
+        )
     if (state is None) == (particles is None):
         raise ValueError("give particles to begin with or a state to go on from, not both")
     with shards.over(particles if state is None else state.particles):

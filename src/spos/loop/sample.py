@@ -19,14 +19,16 @@ from spos.dynamics.sampler import Sampler
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 from spos.io.sharded_checkpoint import open_checkpoint
+from spos.loop import records
 from spos.loop.arguments import Callback, checked
 from spos.loop.chunk import advance_to
-from spos.loop.guard import NonFiniteError, diagnose
+from spos.loop.feed import feed_of
+from spos.loop.guard import NonFiniteError, SourceError, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
 from spos.loop.run import Seed, begin, run_key, shown_seed
 from spos.mesh import shards
-from spos.mesh.processes import Team, joined, losing_touch, own_part, signals
-from spos.mesh.shards import OWN, RECORDS
+from spos.mesh.processes import Team, losing_touch, own_part, signals
+from spos.mesh.shards import RECORDS
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State
 
@@ -69,6 +71,7 @@ def sample(
 
     Raises:
         NonFiniteError: if a particle leaves the finite numbers; it has the run up to there.
+        SourceError: if data that are read meanwhile cannot be; it has the run up to there, too.
 
     Example:
         >>> sampler = spos.spos(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
@@ -126,7 +129,9 @@ class Run:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
             slots = max(1, min(CHUNK_STEPS // history_every + 1, HISTORY_BYTES // size))
         self.slots = slots
+        saved: dict[str, np.ndarray] = {}
         if saver is not None and (found := saver.restore(state, (*Info._fields, "seconds", PROBE))):
+            saved = found[1]
             self._resume(*found)
             must_agree(saver.folder, found[1][PROBE], probe(sampler, self.key, self.state))
             if (done := int(self.state.step)) > num_steps:
@@ -134,6 +139,7 @@ class Run:
                     f"num_steps must be at least the {done} steps in {saver.folder}, "
                     f"got {num_steps}"
                 )
+        self.feed = feed_of(sampler, key, self.state, num_steps, saved)
 
     def go(self, callback: Callback | None, callback_every: int, show: bool | None) -> Result:
         bar = None
@@ -145,7 +151,7 @@ class Run:
         noted = self.listening.enter_context(signals(self.team))
         try:
             while (here := int(self.state.step)) < self.num_steps:
-                stop = min(here + length, self.num_steps, self._history_room(here))
+                stop = min(here + length, self.num_steps, self._history_room(here), self._fed())
                 if callback is not None:
                     stop = min(stop, (here // callback_every + 1) * callback_every)
                 chunk_began = time.monotonic()
@@ -168,7 +174,7 @@ class Run:
                 if self.saver is not None and due:
                     self.saver.save(self.state, self._records())
                 if callback is not None and (stop % callback_every == 0 or stop == self.num_steps):
-                    seen = _join(self.info[since_callback:])
+                    seen = records.join(self.info[since_callback:])
                     since_callback = len(self.info)
                     if self._answer(callback, seen):
                         break
@@ -181,6 +187,7 @@ class Run:
             self.listening.close()
             if bar is not None:
                 bar.close()
+            self.feed.close()
         self.ended = time.monotonic()  # the time that is saved is the time that is told
         if self.saver is not None:
             self.saver.save(self.state, self._records())
@@ -195,11 +202,25 @@ class Run:
             error = failed
         return bool(self.team.meet(error, answer=answer)[0]["answer"])
 
+    def _fed(self) -> int:
+        """The step up to which minibatches are at hand; waits for those of the next."""
+        try:
+            self.state, stop = self.feed.ready(self.state)
+        except Exception as error:
+            if self.saver is not None and not self.team.several:  # others do not know of it
+                self.saver.save(self.state, self._records())
+            step = int(self.state.step)
+            message = f"step {step}: the data cannot be read: {error}"
+            raise SourceError(message, self.state, self._result()) from error
+        return stop
+
+    def _advance(self, start: State, stop: int) -> Any:
+        room, feed = (CHUNK_STEPS, self.slots, self.history_every), self.feed
+        return advance_to(*room, feed.program, self.key, start, feed.block, stop)
+
     def _chunk(self, stop: int) -> None:
         start = self.state
-        state, info, history, finite = advance_to(
-            CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, start, stop
-        )
+        state, info, history, finite = self._advance(start, stop)
         if not finite:
             self._diverged(start, stop)
         self._record(start, state, info, history)
@@ -225,9 +246,7 @@ class Run:
         last_good, first_bad = int(good.step), bad_stop
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
-            state, info, history, finite = advance_to(
-                CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, good, middle
-            )
+            state, info, history, finite = self._advance(good, middle)
             if finite:
                 self._record(good, state, info, history)
                 good, last_good = state, middle
@@ -235,16 +254,18 @@ class Run:
                 first_bad = middle
         if self.saver is not None:
             self.saver.save(good, self._records())
-        message = diagnose(self.sampler, self.key, good)
+        batch = None if self.feed.block is None else self.feed.block.batch(last_good)
+        message = diagnose(self.feed.program, self.key, good, batch)
         raise NonFiniteError(message, good, self._result())
 
     def _records(self) -> dict[str, np.ndarray]:
-        leaves = _stack(self.history)
+        leaves = records.stack(self.history)
         history = {f"history{n}": leaf for n, leaf in enumerate(leaves)}
         seen = probe(self.sampler, self.key, self.state)
         return {
-            **_join(self.info),
+            **records.join(self.info),
             **history,
+            **self.feed.records,
             "seconds": np.asarray(self._seconds()),
             PROBE: seen,
         }
@@ -252,29 +273,21 @@ class Run:
     def _seconds(self) -> float:
         return (self.ended or time.monotonic()) - self.began
 
-    def _resume(self, state: State, records: dict[str, np.ndarray]) -> None:
+    def _resume(self, state: State, saved: dict[str, np.ndarray]) -> None:
         self.state = state
-        self.began -= float(records["seconds"])
-        self.info = [{name: records[name] for name in Info._fields}]
+        self.began -= float(saved["seconds"])
+        self.info = [{name: saved[name] for name in Info._fields}]
         count = len(jax.tree.leaves(state.particles))
-        if self.history_every is not None and "history0" in records:
-            self.history = [[records[f"history{n}"] for n in range(count)]]
+        if self.history_every is not None and "history0" in saved:
+            self.history = [[saved[f"history{n}"] for n in range(count)]]
 
     def _result(self) -> Result:
         history = None
         if self.history_every is not None:
-            treedef = jax.tree.structure(self.state.particles)
-            leaves = _stack(self.history) or [
-                np.empty((0, *own_part(leaf, OWN).shape), leaf.dtype)
-                for leaf in jax.tree.leaves(self.state.particles)
-            ]
-            history = jax.tree.unflatten(treedef, leaves)
-            if self.team.several and self.team.mesh is not None:
-                mesh = self.team.mesh
-                history = jax.tree.map(lambda leaf: joined(leaf, mesh, RECORDS), history)
+            history = records.history(self.history, self.state.particles, self.team)
         return Result(
             particles=self.state.particles,
-            info=_join(self.info),
+            info=records.join(self.info),
             history=history,
             history_every=self.history_every,
             settings={**self.sampler.settings, "num_steps": self.num_steps, "seed": self.seed},
@@ -284,13 +297,3 @@ class Run:
             interrupted=self.interrupted,
             score_memory=self.state.score_memory,
         )
-
-
-def _join(chunks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    if not chunks:
-        return {name: np.empty(0, np.float32) for name in Info._fields}
-    return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in Info._fields}
-
-
-def _stack(chunks: list[list[np.ndarray]]) -> list[np.ndarray]:
-    return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]

@@ -1,0 +1,33 @@
+"""What chunks of a run have recorded, put together."""
+
+import jax
+import numpy as np
+
+from spos.mesh.processes import Team, joined, own_part
+from spos.mesh.shards import OWN, RECORDS
+from spos.types import Info, Particles
+
+
+def join(chunks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """The info of all chunks."""
+    if not chunks:
+        return {name: np.empty(0, np.float32) for name in Info._fields}
+    return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in Info._fields}
+
+
+def stack(chunks: list[list[np.ndarray]]) -> list[np.ndarray]:
+    """The leaves of all chunks' histories."""
+    return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
+
+
+def history(chunks: list[list[np.ndarray]], particles: Particles, team: Team) -> Particles:
+    """A pytree like the particles with an axis of records in front; sharded as they are where they
+    are in several processes."""
+    leaves, treedef = jax.tree.flatten(particles)
+    kept = stack(chunks) or [
+        np.empty((0, *own_part(leaf, OWN).shape), leaf.dtype) for leaf in leaves
+    ]
+    if team.several and team.mesh is not None:
+        mesh = team.mesh
+        return jax.tree.unflatten(treedef, [joined(leaf, mesh, RECORDS) for leaf in kept])
+    return jax.tree.unflatten(treedef, kept)
