@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
+from spos.dynamics.schedules import check_steps
 from spos.programs import compiled
 from spos.types import Info, Particles, PyTree, State
 
@@ -97,6 +98,7 @@ def run(
         raise ValueError("give particles to begin with or a state to go on from, not both")
     if state is None:
         state = sampler.init(particles)
+    check_steps(sampler.step_size, num_steps, state.step)
     return _run(num_steps, every, observe, sampler, key, state)
 
 

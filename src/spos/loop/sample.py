@@ -11,17 +11,18 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
+from spos.dynamics.schedules import check_steps
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
-from spos.loop.chunk import advance_to
-from spos.loop.guard import NonFiniteError, diagnose
+from spos.loop.chunk import Look, advance_to
+from spos.loop.guard import NonFiniteError, Watch, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
 from spos.loop.run import Seed, is_key, run_key
 from spos.result import Result, versions
@@ -67,7 +68,8 @@ def sample(
         The particles, their history, what each step saw, and how the run was made.
 
     Raises:
-        NonFiniteError: if a particle leaves the finite numbers; it has the run up to there.
+        NonFiniteError: if a particle leaves the finite numbers, a step size is not above 0, or the
+            drift overflows; it has the run up to there.
 
     Example:
         >>> sampler = spos.spos(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
@@ -90,6 +92,7 @@ def sample(
     if checkpoint is not None:
         checks.folder("checkpoint", checkpoint)
     state = sampler.init(particles)
+    check_steps(sampler.step_size, num_steps)
     saver = None
     if checkpoint is not None:
         identity = {"history_every": history_every, **identity_of(sampler, state, key, shown)}
@@ -119,6 +122,7 @@ class Run:
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
         self.began, self.interrupted = time.monotonic(), False
         self.ended: float | None = None
+        self.watch = Watch(sampler, key)
         slots = 0
         if history_every is not None:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
@@ -172,22 +176,34 @@ class Run:
             if bar is not None:
                 bar.close()
         self.ended = time.monotonic()  # the time that is saved is the time that is told
+        self.watch.end(_join(self.info))
         if self.saver is not None:
             self.saver.save(self.state, self._records())
         return self._result()
 
     def _chunk(self, stop: int) -> None:
-        start = self.state
-        state, info, history, finite = advance_to(
-            CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, start, stop
-        )
-        if not finite:
+        start, ask = self.state, self.watch.asks(stop == self.num_steps)
+        state, info, history, look = self._advance(start, stop, ask)
+        if not look.finite:
             self._diverged(start, stop)
+        first, seen = int(start.step), _arrays(start, state, info)
+        if (bad := self.watch.bad_step(first, seen, look)) is not None:
+            state, info, history, _ = self._advance(start, bad)
+            self._record(start, state, info, history)
+            self._stop(state)
         self._record(start, state, info, history)
+        self.watch.see(first, seen, state, look)
+
+    def _advance(
+        self, start: State, stop: int, ask: bool = False
+    ) -> tuple[State, Info, Particles, Look]:
+        return advance_to(
+            CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, start, ask, stop
+        )
 
     def _record(self, start: State, state: State, info: Info, history: Particles) -> None:
         first, last = int(start.step), int(state.step)
-        seen = {name: np.asarray(rows)[: last - first] for name, rows in info._asdict().items()}
+        seen = _arrays(start, state, info)
         kept = [np.asarray(leaf) for leaf in jax.tree.leaves(history)]
         # nothing slow from here on: Ctrl-C must not leave a chunk half recorded
         self.info.append(seen)
@@ -201,19 +217,21 @@ class Run:
             return here + CHUNK_STEPS
         return (here // self.history_every + self.slots + 1) * self.history_every - 1
 
-    def _diverged(self, good: State, bad_stop: int) -> None:
-        """Find the last finite step, keep it, and say what happened."""
+    def _diverged(self, good: State, bad_stop: int) -> NoReturn:
+        """Find the last finite step."""
         last_good, first_bad = int(good.step), bad_stop
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
-            state, info, history, finite = advance_to(
-                CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, good, middle
-            )
-            if finite:
+            state, info, history, look = self._advance(good, middle)
+            if look.finite:
                 self._record(good, state, info, history)
                 good, last_good = state, middle
             else:
                 first_bad = middle
+        self._stop(good)
+
+    def _stop(self, good: State) -> NoReturn:
+        """Keep the last good state, and say why the next one is not."""
         if self.saver is not None:
             self.saver.save(good, self._records())
         message = diagnose(self.sampler, self.key, good)
@@ -262,6 +280,12 @@ class Run:
             interrupted=self.interrupted,
             score_memory=self.state.score_memory,
         )
+
+
+def _arrays(start: State, state: State, info: Info) -> dict[str, np.ndarray]:
+    """The info of the steps between two states."""
+    count = int(state.step) - int(start.step)
+    return {name: np.asarray(rows)[:count] for name, rows in info._asdict().items()}
 
 
 def _join(chunks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
