@@ -1,6 +1,10 @@
 """Arguments are checked once, where they enter, and a complaint names the argument, what came and
 what is allowed. Values that are still being traced (a grid of settings under `vmap`) pass: their
-shape is known but not their number."""
+shape is known but not their number.
+
+JAX holds numbers in 32 bits unless it is told otherwise, and says nothing of those that do not fit:
+2**40 becomes 0 and 1e300 infinity. So a number is checked as what it will be.
+"""
 
 import math
 import os
@@ -14,6 +18,9 @@ import numpy as np
 
 from spos.names import entry_name, leaf_name
 from spos.types import Particles, PyTree
+
+SHOWN = 200  # characters of a value in a complaint
+WIDER = 'take 64 bits, jax.config.update("jax_enable_x64", True), or other units'
 
 
 def is_traced(value: Any) -> bool:
@@ -30,6 +37,12 @@ def positive(name: str, value: Any, *, allow_infinity: bool = False) -> Any:
     number = _real(name, value, allowed)
     if math.isnan(number) or number <= 0 or (math.isinf(number) and not allow_infinity):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
+    held = as_held(number)
+    if held == 0 or (math.isinf(held) and not allow_infinity):
+        raise ValueError(
+            f"{name} must be {allowed}, got {value!r}, which {_default_float()} holds as {held}: "
+            f"{WIDER}"
+        )
     return number
 
 
@@ -40,6 +53,11 @@ def fraction(name: str, value: Any) -> Any:
     number = _real(name, value, "a number in [0, 1)")
     if not 0 <= number < 1:
         raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")
+    if as_held(number) == 1:
+        raise ValueError(
+            f"{name} must be a number in [0, 1), got {value!r}, which {_default_float()} holds as "
+            f"1: {WIDER}"
+        )
     return number
 
 
@@ -54,6 +72,24 @@ def whole(name: str, value: Any, *, at_least: int = 1, below: float = math.inf) 
     return int(value)
 
 
+def seed(name: str, value: Any) -> int:
+    """A whole number that a key of JAX can be made of, to tell it from all others."""
+    return whole(name, value, at_least=0, below=2**32)
+
+
+def key(name: str, value: Any) -> jax.Array:
+    """One key of JAX, typed or of the old kind."""
+    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+    typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+    if not isinstance(value, jax.Array) or not (typed or dtype == jnp.uint32):
+        raise TypeError(
+            f"{name} must be a key of JAX, such as jax.random.key(0), got {_describe(value)}"
+        )
+    if typed and shape != ():
+        raise ValueError(f"{name} must be one key, got an array of shape {shape}")
+    return value
+
+
 def function(name: str, value: Any) -> Any:
     if not callable(value):
         raise TypeError(f"{name} must be a function, got {_describe(value)}")
@@ -65,13 +101,17 @@ def folder(name: str, value: Any) -> Path:
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} must name a folder, got {_describe(value)}")
     path = Path(value)
-    if path.exists() and not path.is_dir():
+    try:
+        is_file = path.exists() and not path.is_dir()
+    except (OSError, ValueError) as error:  # too long, or with a zero byte in it
+        raise ValueError(f"{name} must name a folder, got {str(value)[:80]!r}: {error}") from None
+    if is_file:
         raise ValueError(f"{name} must name a folder, got the file {path}")
     return path
 
 
 def one_of(name: str, value: Any, allowed: Collection[str]) -> Any:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
     return value
 
@@ -84,8 +124,7 @@ def particles(value: Particles) -> Particles:
     sizes = {}
     for path, leaf in leaves:
         name = leaf_name(path)
-        if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
-            raise TypeError(f"particles: {name} must be an array, got {_describe(leaf)}")
+        array(f"particles: {name}", leaf)
         if not jnp.issubdtype(leaf.dtype, jnp.floating):
             raise TypeError(f"particles: {name} must be real floating point, got {leaf.dtype}")
         if leaf.ndim == 0:
@@ -113,8 +152,7 @@ def data(value: PyTree) -> PyTree:
     sizes = {}
     for path, leaf in leaves:
         name = leaf_name(path, root="the array")
-        if not hasattr(leaf, "shape") or leaf.dtype.kind in "OSUMm":
-            raise TypeError(f"data: {name} must be a numeric array, got {_describe(leaf)}")
+        array(f"data: {name}", leaf)
         if leaf.ndim == 0:
             raise ValueError(f"data: {name} must have a leading axis of examples, got a scalar")
         sizes[name] = leaf.shape[0]
@@ -123,6 +161,36 @@ def data(value: PyTree) -> PyTree:
     if 0 in sizes.values():
         raise ValueError(f"data must have at least one example, got {sizes}")
     return jax.tree.map(jnp.asarray, value)
+
+
+def array(name: str, value: Any) -> Any:
+    """A numeric array of NumPy or JAX, whose numbers JAX can hold."""
+    if is_traced(value):
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} must be an array without a mask, got a masked array: fill it, or leave the "
+            "masked rows out"
+        )
+    for method in ("to_numpy", "toarray"):  # tables of pandas and the like, and sparse matrices
+        if hasattr(value, method):
+            raise TypeError(
+                f"{name} must be an array, got a {type(value).__name__}: give its .{method}()"
+            )
+    if not isinstance(value, np.ndarray | np.generic | jax.Array | jax.ShapeDtypeStruct):
+        raise TypeError(f"{name} must be an array, got {_describe(value)}")
+    dtype = value.dtype
+    if not (jnp.issubdtype(dtype, jnp.number) or dtype == np.bool_):
+        raise TypeError(f"{name} must be a numeric array, got {_describe(value)}")
+    if isinstance(value, jax.Array | jax.ShapeDtypeStruct):
+        return value
+    try:
+        held = jax.dtypes.canonicalize_dtype(dtype)
+    except TypeError:
+        raise TypeError(f"{name} must be an array that JAX can hold, got type {dtype}") from None
+    if held.itemsize < dtype.itemsize:
+        _must_fit(name, np.asarray(value), held)
+    return value
 
 
 def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: str) -> None:
@@ -138,15 +206,44 @@ def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: 
 
 
 def _real(name: str, value: Any, allowed: str) -> float:
-    if isinstance(value, str | bool) or np.iscomplexobj(value) or np.ndim(value) != 0:
-        raise TypeError(f"{name} must be {allowed}, got {_describe(value)}")
+    wrong = TypeError(f"{name} must be {allowed}, got {_describe(value)}")
+    if isinstance(value, str | bytes | bool | np.bool_ | np.ma.MaskedArray):
+        raise wrong
     try:
+        if np.iscomplexobj(value) or np.ndim(value) != 0:
+            raise wrong
         return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be {allowed}, got a number beyond 1e308") from None
     except (TypeError, ValueError):
-        raise TypeError(f"{name} must be {allowed}, got {_describe(value)}") from None
+        raise wrong from None
+
+
+def as_held(number: float) -> float:
+    """The number as JAX holds it by default."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.asarray(number).astype(_default_float()))
+
+
+def _default_float() -> np.dtype[Any]:
+    return np.dtype(jnp.result_type(float))
+
+
+def _must_fit(name: str, value: np.ndarray, held: np.dtype[Any]) -> None:
+    if value.dtype.kind in "iu":
+        ends = np.iinfo(held)
+        bad = (value < ends.min) | (value > ends.max)
+    else:
+        with np.errstate(over="ignore", under="ignore"):
+            bad = np.isfinite(value) & ~np.isfinite(value.astype(held))
+    if bad.any():
+        place = tuple(int(n) for n in np.argwhere(bad)[0])
+        raise ValueError(f"{name} holds {value[place]}, too large for {held}: {WIDER}")
 
 
 def _describe(value: Any) -> str:
     if hasattr(value, "shape"):
         return f"an array of shape {value.shape} and type {getattr(value, 'dtype', '?')}"
-    return f"{value!r} ({type(value).__name__})"
+    shown = repr(value)
+    shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
+    return f"{shown} ({type(value).__name__})"

@@ -125,6 +125,7 @@ def sliced_wasserstein(
     """
     a, b = cloud.two_clouds(a, b)
     checks.whole("num_directions", num_directions)
+    checks.seed("seed", seed)
     normals = jax.random.normal(jax.random.key(seed), (num_directions, a.shape[1]), a.dtype)
     directions = normals / jnp.linalg.norm(normals, axis=1, keepdims=True)
     return _mean_over(directions, a, b)

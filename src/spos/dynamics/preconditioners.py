@@ -7,8 +7,8 @@ change along the path is neglected, as in preconditioned SGLD.
     adagrad   V ← V + v²                P = 1 / (ε + sqrt(V))
     adam      V ← a V + (1 - a) v²      P = 1 / (ε + sqrt(V̂)),    m̂ in place of v
 
-V begins with the mean over all particles of their first v², one number a parameter. Began it with
-zeros, the first P of a particle would be made of its own first drift alone, and one that happens to
+V begins with the mean over all particles of their first v², one number a parameter. From zeros,
+ the first P of a particle would be made of its own first drift alone, and one that happens to
 have a small drift would be thrown far out by noise of size sqrt(P).
 
 Adam's m̂ and V̂ are running means of v and v², corrected for their start at zero. The noise is as

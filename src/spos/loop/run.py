@@ -91,14 +91,15 @@ def run(
         (4,)
     """
     check_sampler_type(sampler)
+    checks.key("key", key)
     checks.whole("num_steps", num_steps, at_least=0)
     checks.whole("every", every)
     checks.function("observe", observe)
     if (state is None) == (particles is None):
         raise ValueError("give particles to begin with or a state to go on from, not both")
+    check_steps(sampler.step_size, num_steps, 0 if state is None else state.step)
     if state is None:
         state = sampler.init(particles)
-    check_steps(sampler.step_size, num_steps, state.step)
     return _run(num_steps, every, observe, sampler, key, state)
 
 

@@ -79,7 +79,7 @@ def sample(
     """
     check_sampler_type(sampler)
     if not is_key(seed):
-        checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
+        checks.seed("seed", seed)
     key = run_key(seed)
     shown = np.asarray(jax.random.key_data(key)).tolist() if is_key(seed) else seed
     checks.whole("num_steps", num_steps, at_least=0)
@@ -91,8 +91,8 @@ def sample(
     checks.positive("checkpoint_every", checkpoint_every)
     if checkpoint is not None:
         checks.folder("checkpoint", checkpoint)
-    state = sampler.init(particles)
     check_steps(sampler.step_size, num_steps)
+    state = sampler.init(particles)
     saver = None
     if checkpoint is not None:
         identity = {"history_every": history_every, **identity_of(sampler, state, key, shown)}

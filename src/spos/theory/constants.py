@@ -142,6 +142,7 @@ def constants(
     checks.function("log_prob", log_prob)
     checks.positive("bandwidth", bandwidth)
     checks.whole("num_points", num_points)
+    checks.seed("seed", seed)
     if len(region) != 2:
         raise ValueError(f"region must be a pair (low, high), got {len(region)} entries")
     low, high = (jnp.asarray(corner, dtype=float) for corner in region)

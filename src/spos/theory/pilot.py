@@ -113,6 +113,7 @@ def pilot(
         if not len(values):
             raise ValueError(f"{name} must hold at least one value, got none")
     checks.whole("num_repeats", num_repeats, at_least=2)
+    checks.seed("seed", seed)
     key, found = jax.random.key(seed), []
     for count in particle_counts:
         # each size has random numbers of its own; the steps of a size share theirs
