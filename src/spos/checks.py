@@ -8,7 +8,7 @@ JAX holds numbers in 32 bits unless it is told otherwise, and says nothing of th
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def positive(name: str, value: Any, *, allow_infinity: bool = False) -> Any:
         if value.shape != ():
             raise ValueError(f"{name} must be {allowed}, got an array of shape {value.shape}")
         return value
-    number = _real(name, value, allowed)
+    number = real(name, value, allowed)
     if math.isnan(number) or number <= 0 or (math.isinf(number) and not allow_infinity):
         raise ValueError(f"{name} must be {allowed}, got {value!r}")
     held = as_held(number)
@@ -50,7 +50,7 @@ def fraction(name: str, value: Any) -> Any:
     """A number in [0, 1)."""
     if is_traced(value):
         return positive(name, value)
-    number = _real(name, value, "a number in [0, 1)")
+    number = real(name, value, "a number in [0, 1)")
     if not 0 <= number < 1:
         raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")
     if as_held(number) == 1:
@@ -70,6 +70,13 @@ def whole(name: str, value: Any, *, at_least: int = 1, below: float = math.inf) 
     if value >= below:
         raise ValueError(f"{name} must be below {below}, got {value}")
     return int(value)
+
+
+def wholes(name: str, values: Any) -> tuple[int, ...]:
+    """Several whole numbers of at least 1, or none."""
+    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be whole numbers, one after another, got {_describe(values)}")
+    return tuple(whole(name, each) for each in values)
 
 
 def seed(name: str, value: Any) -> int:
@@ -96,16 +103,22 @@ def function(name: str, value: Any) -> Any:
     return value
 
 
+def as_path(name: str, value: Any, what: str = "a file") -> Path:
+    """What can be the name of a file."""
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name} must name {what}, got {_describe(value)}")
+    found = Path(value)
+    try:
+        found.exists()
+    except (OSError, ValueError) as error:  # too long, or with a zero byte in it
+        raise ValueError(f"{name} must name {what}, got {str(value)[:80]!r}: {error}") from None
+    return found
+
+
 def folder(name: str, value: Any) -> Path:
     """A folder that is there or can be made."""
-    if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name} must name a folder, got {_describe(value)}")
-    path = Path(value)
-    try:
-        is_file = path.exists() and not path.is_dir()
-    except (OSError, ValueError) as error:  # too long, or with a zero byte in it
-        raise ValueError(f"{name} must name a folder, got {str(value)[:80]!r}: {error}") from None
-    if is_file:
+    path = as_path(name, value, "a folder")
+    if path.exists() and not path.is_dir():
         raise ValueError(f"{name} must name a folder, got the file {path}")
     return path
 
@@ -116,29 +129,29 @@ def one_of(name: str, value: Any, allowed: Collection[str]) -> Any:
     return value
 
 
-def particles(value: Particles) -> Particles:
+def particles(value: Particles, called: str = "particles") -> Particles:
     """A pytree of real floating arrays that share their leading axis, finite where known."""
     leaves = jax.tree_util.tree_leaves_with_path(value)
     if not leaves:
-        raise ValueError(f"particles must hold at least one array, got {value!r}")
+        raise ValueError(f"{called} must hold at least one array, got {value!r}")
     sizes = {}
     for path, leaf in leaves:
         name = leaf_name(path)
-        array(f"particles: {name}", leaf)
+        array(f"{called}: {name}", leaf)
         if not jnp.issubdtype(leaf.dtype, jnp.floating):
-            raise TypeError(f"particles: {name} must be real floating point, got {leaf.dtype}")
+            raise TypeError(f"{called}: {name} must be real floating point, got {leaf.dtype}")
         if leaf.ndim == 0:
-            raise ValueError(f"particles: {name} must have a leading particle axis, got a scalar")
+            raise ValueError(f"{called}: {name} must have a leading particle axis, got a scalar")
         if leaf.size == 0:
-            raise ValueError(f"particles: {name} must not be empty, got shape {leaf.shape}")
+            raise ValueError(f"{called}: {name} must not be empty, got shape {leaf.shape}")
         sizes[name] = leaf.shape[0]
     if len(set(sizes.values())) > 1:
-        raise ValueError(f"particles: all leaves must share the leading axis, got {sizes}")
+        raise ValueError(f"{called}: all leaves must share the leading axis, got {sizes}")
     for path, leaf in leaves:
         if not is_traced(leaf) and not np.isfinite(leaf).all():
             bad = np.argwhere(~np.isfinite(np.asarray(leaf)))[0]
             raise ValueError(
-                f"particles must start finite, got {np.asarray(leaf)[tuple(bad)]} in particle "
+                f"{called} must start finite, got {np.asarray(leaf)[tuple(bad)]} in particle "
                 f"{bad[0]}, parameter {entry_name(path, bad[1:])}"
             )
     return jax.tree.map(jnp.asarray, value)
@@ -193,6 +206,32 @@ def array(name: str, value: Any) -> Any:
     return value
 
 
+def numbers(name: str, values: Any) -> Any:
+    """Real numbers, as an array of any shape; lists of them will do."""
+    if is_traced(values):
+        return values
+    if isinstance(values, np.ma.MaskedArray):
+        array(name, values)
+    try:
+        found = np.asarray(values)
+    except ValueError:  # rows of unequal lengths
+        raise ValueError(f"{name} must be an array of numbers, got {_describe(values)}") from None
+    if found.dtype.kind not in "fiu" and "float" not in found.dtype.name:  # bfloat16 is kind V
+        raise TypeError(f"{name} must be an array of real numbers, got type {found.dtype}")
+    return found
+
+
+def arrays(name: str, tree: PyTree) -> PyTree:
+    """A pytree of numeric arrays with a leading axis each, whatever their numbers are."""
+    leaves = jax.tree.leaves(tree)
+    if not leaves:
+        raise ValueError(f"{name} must hold at least one array, got {tree!r}")
+    for leaf in leaves:
+        if array(name, leaf).ndim == 0:
+            raise ValueError(f"{name} must have a leading axis, got a scalar")
+    return tree
+
+
 def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: str) -> None:
     """What a user's log-density or log-likelihood gives back, seen by shape and type alone."""
     if isinstance(output, float) and shape == ():  # a constant, such as a flat prior's 0.0
@@ -205,7 +244,8 @@ def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: 
         raise ValueError(f"{name} must return {meaning}, got shape {output.shape}")
 
 
-def _real(name: str, value: Any, allowed: str) -> float:
+def real(name: str, value: Any, allowed: str = "a number") -> float:
+    """A real number, which may be infinite or NaN."""
     wrong = TypeError(f"{name} must be {allowed}, got {_describe(value)}")
     if isinstance(value, str | bytes | bool | np.bool_ | np.ma.MaskedArray):
         raise wrong

@@ -15,7 +15,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from attack import files, work
@@ -89,7 +89,7 @@ def attack_run(name: str, cases: int, folder: Path, rng: random.Random) -> list[
             broken.append(f"{name}, {kinds}: went on to other bits")
         for kind in kinds:
             old = scores[kind]
-            scores[kind] = old._replace(cases=old.cases + 1, read=old.read + (not broken))
+            scores[kind] = old._replace(cases=old.cases + 1, done=old.done + (not broken))
         scores[kinds[0]].broken.extend(broken)
         done += len(kinds)
     return [score for score in scores.values() if score.cases]
@@ -113,9 +113,9 @@ def attack_file(name: str, cases: int, folder: Path, rng: random.Random) -> Scor
     return Score(f"{name} file", "kill", cases, 0, cases - len(broken), broken)
 
 
-def attack(cases: int, names: Iterable[str] = (), seed: int = 0) -> list[Score]:
+def everything(cases: int, names: Iterable[str] = (), seed: int = 0) -> Iterator[Score]:
     """So many ends in all, spread over all work."""
-    rng, scores = random.Random(seed), []
+    rng = random.Random(seed)
     chosen = list(names) or [*work.RUNS, *work.FILES]
     rng.shuffle(chosen)
     with tempfile.TemporaryDirectory() as folder:
@@ -125,11 +125,10 @@ def attack(cases: int, names: Iterable[str] = (), seed: int = 0) -> list[Score]:
             if not share:
                 continue
             if name in work.FILES:
-                scores.append(attack_file(name, share, place, rng))
+                yield attack_file(name, share, place, rng)
             else:
-                scores += attack_run(name, share, place, rng)
-    return scores
+                yield from attack_run(name, share, place, rng)
 
 
 if __name__ == "__main__":
-    sys.exit(report(attack(int(sys.argv[1]), sys.argv[2:])))
+    sys.exit(report(everything(int(sys.argv[1]), sys.argv[2:])))

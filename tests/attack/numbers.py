@@ -7,7 +7,7 @@ that says why not.
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -85,8 +85,8 @@ def _run(sampler: spos.Sampler, start: Any, dtype: Any) -> tuple[str, str | None
     return "done", None
 
 
-def everything() -> list[Score]:
-    return [attack(method, kind) for method in METHODS for kind in KINDS]
+def everything() -> Iterator[Score]:
+    return (attack(method, kind) for method in METHODS for kind in KINDS)
 
 
 if __name__ == "__main__":

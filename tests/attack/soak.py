@@ -5,6 +5,7 @@ PYTHONPATH=tests python -m attack.soak 200 50
 
 import gc
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +62,9 @@ def judged(name: str, rooms: list[float], warm: int) -> Score:
     return Score(name, "soak", len(rooms), 0, len(rooms) if not broken else 0, broken)
 
 
-def everything(num_densities: int, num_fits: int) -> list[Score]:
-    return [
-        judged("fresh log-densities", densities(num_densities), WARM),
-        judged("fits of an estimator", fits(num_fits), 10),
-    ]
+def everything(num_densities: int, num_fits: int) -> Iterator[Score]:
+    yield judged("fresh log-densities", densities(num_densities), WARM)
+    yield judged("fits of an estimator", fits(num_fits), 10)
 
 
 if __name__ == "__main__":

@@ -217,13 +217,11 @@ def bits_of_plain_start() -> str:
     return ran.stdout.strip()
 
 
-def everything() -> list[Score]:
+def everything() -> Iterator[Score]:
     bits = bits_of_plain_start()
-    return [
-        *(attack(case, bits) for case in CASES),
-        *(shell(name, command) for name, command in SHELL.items()),
-        *(other(bits) for other in OTHERS),
-    ]
+    yield from (attack(case, bits) for case in CASES)
+    yield from (shell(name, command) for name, command in SHELL.items())
+    yield from (other(bits) for other in OTHERS)
 
 
 if __name__ == "__main__":

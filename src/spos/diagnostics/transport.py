@@ -138,7 +138,7 @@ def _mean_over(directions: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _sample(name: str, values: Any) -> jax.Array:
-    array = jnp.asarray(values)
+    array = jnp.asarray(checks.array(name, checks.numbers(name, values)))
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must have shape (M,) with at least one point, got {array.shape}")
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)

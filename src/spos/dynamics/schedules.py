@@ -174,26 +174,3 @@ def as_schedule(name: str, step_size: StepSize) -> Schedule:
         raise ValueError(f"{name} must give one number per step, got shape {np.shape(first)}")
     checks.positive(f"{name}(0)", first)
     return schedule
-
-
-def check_steps(schedule: Schedule, num_steps: int, first: Any = 0) -> None:
-    """A function of one's own must stay above 0 to the last step: a step of 0 is none, and one
-    below leads away. It is asked at the last step and at halving distances from the first.
-
-    Args:
-        schedule: of a sampler.
-        num_steps: of its run.
-        first: the number of its first step.
-    """
-    if isinstance(schedule, Constant | Polynomial | Cosine):  # checked when they were made
-        return
-    if checks.is_traced(first):
-        return
-    ahead = num_steps - 1
-    while ahead > 0:
-        step = int(first) + ahead
-        size: Any = schedule(step)  # type: ignore[arg-type]  # as at 0
-        if checks.is_traced(size):
-            return
-        checks.positive(f"step_size({step})", size)
-        ahead //= 2

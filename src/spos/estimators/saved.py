@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from spos import checks
 from spos.io import archive, schema
 from spos.networks.rows import Scaling
 from spos.result import versions
@@ -66,7 +67,7 @@ FIELDS = archive.fields_of(Saved)
 
 
 def save(estimator: Any, path: PathLike) -> Path:
-    path = Path(path)
+    path = checks.as_path("path", path)
     learnt: dict[str, Any] = {
         name: getattr(estimator, name) for name in FIELDS if hasattr(estimator, name)
     }
@@ -81,7 +82,7 @@ def save(estimator: Any, path: PathLike) -> Path:
 
 
 def load(kind: type, path: PathLike) -> Any:
-    path = Path(path)
+    path = checks.as_path("path", path)
     found = Saved(**archive.load_fields(path, FORMAT, FIELDS))
     if found.estimator != kind.__name__:
         raise ValueError(f"{path}: must be a saved {kind.__name__}, got {found.estimator[:50]}")

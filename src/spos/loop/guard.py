@@ -45,7 +45,7 @@ class Watch:
 
     def __init__(self, sampler: Sampler, key: jax.Array) -> None:
         self.sampler, self.key = sampler, key
-        self.moved, self.chunks, self.told = False, 0, set[str]()
+        self.moved, self.chunks, self.steps, self.told = False, 0, 0, set[str]()
 
     def asks(self, last: bool) -> bool:
         """Are the log-densities looked at after this chunk? More and more rarely, and at the end:
@@ -63,6 +63,7 @@ class Watch:
     def see(self, first: int, info: dict[str, np.ndarray], state: State, look: Look) -> None:
         """Warn of what a chunk has shown, once of each kind."""
         self.moved = self.moved or bool(look.moved)
+        self.steps += len(info["drift_norm"])
         for name in NORMS:
             over = ~np.isfinite(info[name])
             if over.any():
@@ -79,12 +80,12 @@ class Watch:
 
     def end(self, info: dict[str, np.ndarray]) -> None:
         """Warn at the end of a run in which nothing happened."""
-        if self.moved or not len(info["drift_norm"]):
+        if self.moved or not self.steps:
             return
         why = "every move is lost to rounding. Use a larger step_size."
         if not np.any(info["drift_norm"]) and self.sampler.noise is None:
             why = "the drift is 0 at all of them. Start elsewhere, or check log_prob."
-        self._tell("moved", f"no particle moved in {len(info['drift_norm'])} steps: {why}")
+        self._tell("moved", f"no particle moved in {self.steps} steps: {why}")
 
     def _where(self, particle: int, count: int, state: State) -> str:
         batch = draw(self.sampler, jax.random.fold_in(self.key, state.step), state)

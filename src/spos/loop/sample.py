@@ -18,13 +18,12 @@ import numpy as np
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
-from spos.dynamics.schedules import check_steps
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 from spos.loop.chunk import Look, advance_to
 from spos.loop.guard import NonFiniteError, Watch, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
-from spos.loop.run import Seed, is_key, run_key
+from spos.loop.run import Seed, check_steps, is_key, run_key
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State
 

@@ -28,7 +28,7 @@ def find_mode(posterior: Posterior, start: PyTree, num_steps: int = 100) -> PyTr
     """
     must_be_posterior(posterior)
     checks.whole("num_steps", num_steps)
-    one = as_particles(start)
+    one = as_particles("start", start)
     return _climb(num_steps, posterior, jax.tree.map(lambda leaf: leaf[0], one))
 
 

@@ -161,7 +161,8 @@ def score_particles(log_prob: LogProb, particles: Particles, batch: PyTree = Non
     Returns:
         The scores, a pytree like `particles`.
     """
-    return map_particles(jax.grad(log_prob), particles, batch)
+    checks.function("log_prob", log_prob)
+    return map_particles(jax.grad(log_prob), checks.arrays("particles", particles), batch)
 
 
 def map_particles(one: Callable[..., Any], particles: Particles, batch: PyTree = None) -> PyTree:
