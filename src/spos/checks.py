@@ -159,6 +159,11 @@ def particles(value: Particles, called: str = "particles") -> Particles:
 
 def data(value: PyTree) -> PyTree:
     """A pytree of arrays that share their leading axis, one entry per example."""
+    return jax.tree.map(jnp.asarray, rows(value))
+
+
+def rows(value: PyTree) -> PyTree:
+    """The same, left as it is."""
     leaves = jax.tree_util.tree_leaves_with_path(value)
     if not leaves:
         raise ValueError(f"data must hold at least one array, got {value!r}")
@@ -173,11 +178,11 @@ def data(value: PyTree) -> PyTree:
         raise ValueError(f"data: all leaves must share the leading axis, got {sizes}")
     if 0 in sizes.values():
         raise ValueError(f"data must have at least one example, got {sizes}")
-    return jax.tree.map(jnp.asarray, value)
+    return value
 
 
 def array(name: str, value: Any) -> Any:
-    """A numeric array of NumPy or JAX, whose numbers JAX can hold."""
+    """A numeric array, of NumPy, JAX or what becomes one, whose numbers JAX can hold."""
     if is_traced(value):
         return value
     if isinstance(value, np.ma.MaskedArray):
@@ -190,9 +195,10 @@ def array(name: str, value: Any) -> Any:
             raise TypeError(
                 f"{name} must be an array, got a {type(value).__name__}: give its .{method}()"
             )
-    if not isinstance(value, np.ndarray | np.generic | jax.Array | jax.ShapeDtypeStruct):
+    dtype = getattr(value, "dtype", None)
+    numpys = isinstance(dtype, np.dtype) and hasattr(value, "__array__")
+    if dtype is None or not (numpys or isinstance(value, jax.Array | jax.ShapeDtypeStruct)):
         raise TypeError(f"{name} must be an array, got {_describe(value)}")
-    dtype = value.dtype
     if not (jnp.issubdtype(dtype, jnp.number) or dtype == np.bool_):
         raise TypeError(f"{name} must be a numeric array, got {_describe(value)}")
     if isinstance(value, jax.Array | jax.ShapeDtypeStruct):

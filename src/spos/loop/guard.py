@@ -12,7 +12,8 @@ import jax
 import numpy as np
 
 from spos.dynamics.sampler import Sampler
-from spos.loop.chunk import Look
+from spos.loop.chunk import Look, batch_of
+from spos.loop.feed import Block
 from spos.loop.run import advance, draw
 from spos.names import entry_name, parameters
 from spos.result import Result
@@ -31,6 +32,21 @@ class NonFiniteError(FloatingPointError):
     Attributes:
         message: which particle and parameter, at which step, and what to try.
         state: the last good one.
+        result: the run up to it.
+    """
+
+    def __init__(self, message: str, state: State, result: Result) -> None:
+        super().__init__(message)
+        self.state = state
+        self.result = result
+
+
+class SourceError(RuntimeError):
+    """The data of a run cannot be read any further.
+
+    Attributes:
+        message: at which step, and why.
+        state: the last one that was reached.
         result: the run up to it.
     """
 
@@ -60,7 +76,14 @@ class Watch:
             bad = bad | ~np.isfinite(info["drift_norm"])
         return first + int(np.argmax(bad)) if bad.any() else None
 
-    def see(self, first: int, info: dict[str, np.ndarray], state: State, look: Look) -> None:
+    def see(
+        self,
+        first: int,
+        info: dict[str, np.ndarray],
+        state: State,
+        look: Look,
+        block: Block | None = None,
+    ) -> None:
         """Warn of what a chunk has shown, once of each kind."""
         self.moved = self.moved or bool(look.moved)
         self.steps += len(info["drift_norm"])
@@ -76,7 +99,7 @@ class Watch:
                 )
         outside = np.flatnonzero(look.outside)
         if len(outside):
-            self._tell("outside", self._where(int(outside[0]), len(outside), state))
+            self._tell("outside", self._where(int(outside[0]), len(outside), state, block))
 
     def end(self, info: dict[str, np.ndarray]) -> None:
         """Warn at the end of a run in which nothing happened."""
@@ -87,8 +110,8 @@ class Watch:
             why = "the drift is 0 at all of them. Start elsewhere, or check log_prob."
         self._tell("moved", f"no particle moved in {self.steps} steps: {why}")
 
-    def _where(self, particle: int, count: int, state: State) -> str:
-        batch = draw(self.sampler, jax.random.fold_in(self.key, state.step), state)
+    def _where(self, particle: int, count: int, state: State, block: Block | None) -> str:
+        batch = batch_of(self.sampler, self.key, block, state.step - 1)
         theta = jax.tree.map(lambda leaf: leaf[particle], state.particles)
         found = float(self.sampler.target.log_prob(theta, batch))
         names, values = parameters(jax.tree.map(lambda leaf: leaf[None], theta))
@@ -108,16 +131,17 @@ class Watch:
             warnings.warn(message, RuntimeWarning, stacklevel=5)
 
 
-def diagnose(sampler: Sampler, key: jax.Array, state: State) -> str:
+def diagnose(sampler: Sampler, key: jax.Array, state: State, batch: PyTree = None) -> str:
     """Which particle and which parameter broke in the step after `state`, and what to try."""
     step = int(state.step)
-    batch = draw(sampler, jax.random.fold_in(key, state.step), state)
+    if batch is None:
+        batch = draw(sampler, jax.random.fold_in(key, state.step), state.step)
     scores = sampler.target.score(state.particles, batch)
     where = _first_bad(scores)
     what = "its score is {value}"
     advice = "Check log_prob there, or use a smaller step_size to stay where it is finite."
     if where is None:
-        moved, info = advance(sampler, key, state)
+        moved, info = advance(sampler, key, state, batch)
         if info.step_size <= 0:
             return f"step {step}: step_size({step}) is {info.step_size}; it must be above 0."
         where = _first_bad(moved.particles)
