@@ -44,6 +44,7 @@ LOCAL = {
     "callback_every",
     "centre",
     "cls",
+    "columns",
     "critic",
     "devices",
     "diffusion",
@@ -82,7 +83,6 @@ LOCAL = {
     "num_replicas",
     "num_seeds",
     "observe",
-    "particle",
     "particle_counts",
     "pilot",
     "power",
@@ -102,7 +102,6 @@ LOCAL = {
     "step_counts",
     "step_sizes",
     "test_lipschitz",
-    "truth",
     "warm_start",
     "why",
 }
