@@ -50,6 +50,7 @@ LOCAL = {
     "diffusion",
     "dissipativity",
     "drift",
+    "drawn",
     "error",
     "examples",
     "friction",

@@ -28,7 +28,7 @@ from spos.dynamics.moves import Drift
 from spos.dynamics.preconditioners import Preconditioner, adagrad, adam, rmsprop
 from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import Kernel, imq, rbf
-from spos.loop.guard import NonFiniteError
+from spos.loop.guard import NonFiniteError, SourceError
 from spos.loop.run import advance, run
 from spos.loop.sample import sample
 from spos.plots.forces import plot_forces
@@ -60,6 +60,7 @@ __all__ = [
     "Preconditioner",
     "Result",
     "Sampler",
+    "SourceError",
     "State",
     "Target",
     "adagrad",
