@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto import approach, metric, state
+from spos.auto import approach, bend, metric, state
+from spos.auto.bend import Bend, Points
 from spos.auto.engine import (
     RECORDS,
     Coordinates,
@@ -55,33 +56,36 @@ class Moving(FitState):
         self.evaluations, rng = 0, np.random.default_rng(seed)
         theta, original = approach.finite_starts(theta, self._log_prob, redraw, rng)
         theta = approach.parted(theta, rng)
-        if warm is None:
-            origin, base = metric.start_coordinates(theta[original])
-        else:
-            origin, base = warm.centre, warm.factor
-        size, nothing = np.eye(self.size), np.empty(0)
-        y = np.linalg.solve(base, (theta - origin).T).T
-        steps = np.full(self.count, -0.25 * np.log(self.size))
-        super().__init__(
-            *(origin, base, y, nothing, nothing, y.mean(0), size, steps),
-            evaluations=self.evaluations,
-        )
-        self._refresh()
+        new, steps = np.empty(0), np.full(self.count, -0.25 * np.log(self.size))
+        super().__init__(new, new, new, new, new, new, new, steps, evaluations=self.evaluations)
         if copies := int((~original).sum()):
             self.notes.append(f"{copies} starts without a finite density were replaced by others")
-        if warm is not None:
-            self._warm_up(warm)
+        if warm is None or not self._warm_up(theta, warm):
+            self._place(theta, *metric.start_coordinates(theta[original]))
 
-    def _warm_up(self, warm: Adapted) -> None:
+    def _place(
+        self, theta: np.ndarray, origin: np.ndarray, base: np.ndarray, given: Bend | None = None
+    ) -> None:
+        """Stand at θ, in these coordinates."""
+        self.origin, self.base, self.bend = origin, base, given
+        nothing = Points(theta, np.zeros(self.count), np.zeros(theta.shape))
+        straight = bend.straighten_points(given, nothing).theta
+        self.y = np.linalg.solve(base, (straight - origin).T).T
+        self.factor = np.eye(self.size)
+        self._refresh()
+
+    def _warm_up(self, theta: np.ndarray, warm: Adapted) -> bool:
         """Go on with what another run has learnt, unless its points are far out for this target."""
-        self.middle, self.factor = self.y.mean(0), np.eye(self.size)
+        self._place(theta, warm.centre, warm.factor, warm.bend)
         if approach.is_far(self.score):
-            self._refresh()
             self.notes.append("the points of warm_start are far from this target: approached anew")
-            return
+            return False
+        self.factor = np.eye(self.size)
         self.log_step = np.full(self.count, warm.log_step)
-        self.phase, self.number, self.jumps = state.ROUNDS, warm.number, warm.jumps
+        self.phase, self.number = state.ROUNDS, warm.number
+        self.jumps, self.local = warm.jumps, warm.local
         self.stage = 2  # the step is known, and is tuned to the new target for one chunk
+        return True
 
     @property
     def rng(self) -> np.random.Generator:
@@ -90,7 +94,7 @@ class Moving(FitState):
 
     def _log_prob(self, theta: np.ndarray) -> np.ndarray:
         self.evaluations += self.count
-        frame = self._frame(np.zeros(self.size), np.eye(self.size))
+        frame = Coordinates(self._array(np.zeros(self.size)), self._array(np.eye(self.size)))
         return np.asarray(evaluate(self.problem, frame, self._array(theta)).log_prob)
 
     def _look(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +117,8 @@ class Moving(FitState):
         return jnp.asarray(values, self.problem.dtype)
 
     def _frame(self, centre: np.ndarray, factor: np.ndarray) -> Coordinates:
-        return Coordinates(self._array(centre), self._array(factor))
+        given = None if self.bend is None else Bend(*map(self._array, self.bend))
+        return Coordinates(self._array(centre), self._array(factor), given)
 
     def advance(self, label: str, chunks: int, log_step: Any, **tuning: Any) -> Round:
         """So many chunks from y in the present metric; y, its density and the steps follow.
@@ -146,6 +151,8 @@ class Moving(FitState):
         parts = [[np.asarray(leaf, float) for leaf in each] for each in self.records]
         z, log_prob, g, acceptance = (np.concatenate(part) for part in zip(*parts, strict=True))
         y = self.middle + z @ self.factor.T
+        if not np.isfinite(y).all():
+            raise approach.ImproperError(approach.ENDLESS)
         self.y, self.log_prob, self.score = y[-1], log_prob[-1], g[-1] @ inverse
         self.log_step = np.asarray(steps, float)
         self.records, self.running, self.running_step = [], None, None

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from spos import result
+from spos.auto.bend import Bend
 from spos.auto.verdict import Verdict
 from spos.io import archive
 from spos.io.figures import result_figure
@@ -30,6 +31,8 @@ class Adapted(NamedTuple):
         log_step: the logarithm of the step.
         number: the round that the run ended with, which says how long one must be.
         jumps: whether it needed jumps between modes.
+        local: whether its steps fitted the place.
+        bend: from these coordinates to the parameters; None where they are the same.
     """
 
     centre: np.ndarray
@@ -37,6 +40,8 @@ class Adapted(NamedTuple):
     log_step: float
     number: int
     jumps: bool
+    local: bool = False
+    bend: Bend | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
