@@ -199,13 +199,15 @@ def test_a_run_is_recorded_drawn_and_resumed(monkeypatch, tmp_path):
     }
     made = perform("accuracy", tmp_path, quick=True, changed=changed)
     assert {drawn.file for drawn in made.figures} == {"accuracy.png", "calibration.png"}
-    assert len(calls) == 6 * 2
+    assert len(calls) == 5 * 2
     again = perform("accuracy", tmp_path, quick=True, changed=changed)
-    assert len(calls) == 6 * 2  # everything came from the folder
+    assert len(calls) == 5 * 2  # everything came from the folder
     assert json.dumps(again.numbers) == json.dumps(made.numbers)
     verdicts = {claim.claim: claim.verdict for claim in made.claims}
-    assert verdicts["Automatic SPOS falls into no trap: where it is wrong, it says so."] == HOLDS
-    assert verdicts["Ranks of the truth among the draws of automatic SPOS are uniform."] == HOLDS
+    assert (
+        verdicts["The automatic recipe falls into no trap: where it is wrong, it says so."] == HOLDS
+    )
+    assert verdicts["Ranks of the truth among the draws of an automatic run are uniform."] == HOLDS
 
 
 def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):

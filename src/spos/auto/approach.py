@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from spos.algorithms.birth_death import successors
+from spos.auto.metric import FLATTEST
 from spos.cloud import squared_distances
 
 TRIES = 20  # to draw a start with a finite density
@@ -26,7 +27,7 @@ WIDEST = 100.0  # nats: beyond, one is as lost as the other
 FAR = 25.0  # typical lengths of a whitened score
 APPROACHES, LATE = 40, 10  # chunks, and the last of them
 GROWTH = np.log(10.0)  # of the particles' widths
-WIDEST_CLOUD = 1e15  # in units of the starts
+WIDE_CLOUD, WIDEST_CLOUD = 1e5, 1e15  # in units of the starts
 ENDLESS = (
     "log_prob must be that of a law that can be normalised: the particles spread without end. Give "
     "every parameter a proper prior, or bounds"
@@ -54,6 +55,14 @@ def must_end(seen: list[np.ndarray]) -> None:
     """Particles whose widths still grow as fast as ever, or have left all bounds, will not stop."""
     growth = np.log(seen[-1] / seen[-LATE]).max() if len(seen) >= APPROACHES else 0.0
     if growth > GROWTH or seen[-1].max() > WIDEST_CLOUD:
+        raise ImproperError(ENDLESS)
+
+
+def must_slope(width: float, theta: np.ndarray, scores: np.ndarray) -> None:
+    """A cloud that came to rest only because numbers have so many digits, far wider than its starts
+    and with no slope in some parameter, will not stop either."""
+    flat = theta.var(0) * (scores**2).mean(0) < FLATTEST
+    if width > WIDE_CLOUD and flat.any():
         raise ImproperError(ENDLESS)
 
 

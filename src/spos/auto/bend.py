@@ -17,7 +17,8 @@ every parent u itself and a smooth hinge, -σ log(1 + exp(-u/σ)), which is u be
 a and b are learnt from the draws of a round. For a nearly normal conditional law of θ_i given all
 the rest the score is (mean - θ_i) times the precision, so that the slope of log (∂ log p/∂θ_i)² in
 φ is that of the log-precision, -2 b_i. What counts is sure (particles are the replicates) and not
-small. a_i comes from a regression with the weights exp(-2 b_i·φ). Parents are no children.
+small. a_i comes from a regression with the weights exp(-2 b_i·φ). Parents are no children; a mean
+of many children, whose own precision depends on their scale, is made a parent.
 """
 
 from typing import Any, NamedTuple
@@ -31,6 +32,7 @@ MOST_PARENTS = 24
 SURE, SMALL = 6.0, 0.2  # standard errors, and log-precision a standard deviation of the parent
 STEEPEST = 10.0  # of b·φ: beyond, the scale stays as it is
 ROWS = 4000  # of a regression
+CENTRAL = 0.3  # the share of a hub's curvature that its children make
 RIDGE, STIFF = 1e-3, 0.03  # of the regressions: on u, and on the hinges
 
 
@@ -50,6 +52,13 @@ class Bend(NamedTuple):
     width: Array
     shift: Array
     scale: Array
+
+
+def unbent(size: int) -> Bend:
+    """One that moves nothing, of the shapes that all have."""
+    most = min(size, MOST_PARENTS)
+    nothing = np.zeros((2 * most, size))
+    return Bend(np.zeros(size), np.zeros((size, most)), np.ones(most), nothing, nothing)
 
 
 class Points(NamedTuple):
@@ -116,7 +125,7 @@ class Family(NamedTuple):
     Attributes:
         slopes: whether the log-precision of a row's parameter surely depends on a column's.
         child: which parameters are children.
-        parents: those on which scales depend first, then others that pull children along.
+        parents: those on which scales depend first, then hubs and others that pull children along.
         drivers: how many of the parents are of the first kind.
     """
 
@@ -133,7 +142,7 @@ def learn(theta: np.ndarray, score: np.ndarray) -> Bend | None:
     u, squares = (theta - mean) / sd, (score * sd) ** 2
     logs = np.log(squares + 1e-4 * np.median(squares, (0, 1)) + 1e-300)
     logs -= logs.mean((0, 1))
-    family = _family(u, logs)
+    family = _family(u, logs, score * sd)
     if not family.child.any():
         return None
     most, count = min(size, MOST_PARENTS), len(family.parents)
@@ -145,7 +154,7 @@ def learn(theta: np.ndarray, score: np.ndarray) -> Bend | None:
     return Bend(mean + centre * sd, pick, width, shift * sd / unit, scale / unit)
 
 
-def _family(u: np.ndarray, logs: np.ndarray) -> Family:
+def _family(u: np.ndarray, logs: np.ndarray, score: np.ndarray) -> Family:
     count, size = u.shape[1:]
     slope, square = np.zeros((size, size)), np.zeros((size, size))
     for each in range(count):
@@ -164,11 +173,32 @@ def _family(u: np.ndarray, logs: np.ndarray) -> Family:
             child |= found[:, j]
             child[parents] = False
     drivers = len(parents)
+    hubs = _hubs(child, score)[: most - drivers]
+    child[hubs] = False
+    parents += hubs
     if child.any():
         pull = np.abs(np.corrcoef(u.reshape(-1, size).T))[child].sum(0)
         others = [int(j) for j in np.argsort(-pull) if not child[j] and j not in parents]
         parents = (parents + others)[:most]
     return Family(found, child, parents, drivers)
+
+
+def _hubs(child: np.ndarray, score: np.ndarray) -> list[int]:
+    """The children that many others hang on, such as the mean of a hierarchy: its precision depends
+    on the scale too, but only by way of the others, which move with it once it is their parent.
+
+    The covariance of the scores is the mean of -∂²log p, in which the other children do not meet.
+    """
+    if child.sum() < 3:
+        return []
+    rows = score.reshape(-1, score.shape[-1])[:, child]
+    rows = rows / (np.sqrt((rows**2).mean(1, keepdims=True)) + 1e-300)  # no few rows may dominate
+    square = rows.T @ rows
+    sizes = np.sqrt(np.diag(square)) + 1e-300
+    linked = (square / sizes[:, None] / sizes) ** 2
+    central = linked.sum(0) - 1.0
+    chosen = (central > CENTRAL) & (central > 3.0 * np.median(central))
+    return [int(j) for j in np.flatnonzero(child)[chosen]]
 
 
 def _regressed(

@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto import approach, bend, metric, moving, state
+from spos.auto import approach, bend, budget, metric, state
 from spos.auto.bend import Points
+from spos.auto.budget import Spent
 from spos.auto.engine import RECORDS
-from spos.auto.judge import Round, arviz_checks, measure, passed, uneven
+from spos.auto.judge import Round, arviz_checks, is_flat, measure, passed, uneven
 from spos.auto.moving import Moving
 from spos.auto.result import Adapted, Fit
 from spos.auto.state import APPROACH
@@ -31,7 +32,8 @@ from spos.io.checkpoint import Checkpoint
 from spos.result import versions
 
 TRAJECTORY, LEAPS = 1.5, 64  # whitened length between two refreshments of the noise
-BIRTH_DEATHS, ROUNDS = 3, 9
+BIRTH_DEATHS = 3
+FROZEN = 3  # the stage of a round after its tuning
 
 
 class AutomaticRun(Moving):
@@ -50,14 +52,15 @@ class AutomaticRun(Moving):
             self.latest = saved
             self.began = time.monotonic() - saved.seconds
         if progress_line.wanted(show):
-            self.bar = progress_line.Progress("fit", moving.BUDGET, done=self.evaluations)
+            self.bar = progress_line.Progress("fit", self.budget.evaluations, done=self.evaluations)
         interrupted = False
         try:
             if self.phase == APPROACH:
                 self._approach()
             self._rounds()
-        except (KeyboardInterrupt, Stopped):
+        except (KeyboardInterrupt, Stopped, Spent) as end:
             interrupted = True
+            self._cut_short(str(end))
         finally:
             if self.bar is not None:
                 self.bar.close()
@@ -96,6 +99,7 @@ class AutomaticRun(Moving):
                 moved = self._birth_death(seen.z[-1], late.log_prob)
             self.births, self.moved = self.births + bool(moved), self.moved + moved
             if not moved and approach.settled(seen.log_prob, self.size, self.widths):
+                self._must_be_proper()
                 break
         else:
             self.notes.append(
@@ -105,6 +109,11 @@ class AutomaticRun(Moving):
             self.notes.append(f"before sampling, birth-death moved {self.moved} particles")
         self.phase, self.number = state.ROUNDS, 0
 
+    def _must_be_proper(self) -> None:
+        theta = self.origin + self.y @ self.base.T
+        scores = np.asarray(self._evaluate(theta).score, float)
+        approach.must_slope(float(self.widths[-1].max()), theta, scores)
+
     def _birth_death(self, z: np.ndarray, path: np.ndarray) -> int:
         place = approach.birth_death(z, path, self.rng)
         self.y, self.log_prob = self.y[place], self.log_prob[place]
@@ -112,9 +121,9 @@ class AutomaticRun(Moving):
         return int((place != np.arange(self.count)).sum())
 
     def _rounds(self) -> None:
-        for n in range(self.number, ROUNDS):
+        for n in range(self.number, self.budget.rounds):
             self.number = n
-            chunks, thin = (2 << n, 1) if n < 3 else (8, 1 << (n - 2))
+            chunks, thin = self._length(n)
             label = f"round {n + 1}"
             rate = 0.7 if n < 2 else 0.3
             if self.stage == 0:
@@ -122,21 +131,18 @@ class AutomaticRun(Moving):
                 step = max(np.median(self.log_step), np.log(TRAJECTORY / LEAPS))
                 self.advance(label, 1, step, rate=rate, pooled=False, local=self.local)
                 self.stage = 1
-            while self.stage < 3:
+            while self.stage < FROZEN:
                 self._tune(label, 1, rate=0.2)
                 self.stage += 1
             # 0.2 makes up for the jitter of frozen steps
             seen = self._tune(label, chunks, shift=0.2, thin=thin, jumps=self.jumps)
             self.log_step = self.log_step - 0.2
-            found = self._points(seen)
-            own = seen._replace(y=found.theta, log_prob=found.log_prob)
-            self.checks, independent = measure(own, self.names)
-            self.finished, self.thin, self.stage = own, thin, 0
+            self.stage, found = 0, self._points(seen)
+            independent = self._judge(seen, found, thin)
             if passed(self.checks):
-                self.checks += arviz_checks(own, self.names)
-                if passed(self.checks):
-                    return
-            if 2 * self.evaluations > moving.BUDGET:
+                return
+            # a budget that somebody has named is used to its end
+            if self.budget.max_evaluations is None and 2 * self.evaluations > budget.EVALUATIONS:
                 return
             self._learn(found, max(independent, self.count))
             mixed = self.checks[0].passed
@@ -144,6 +150,32 @@ class AutomaticRun(Moving):
                 self._birth_death(seen.z[-1], seen.log_prob.mean(0, keepdims=True))
             self.jumps = self.jumps or not mixed
             self.local = self.local or uneven(seen)
+
+    def _length(self, n: int) -> tuple[int, int]:
+        """How many chunks a round has, and how many moves there are from one record to the next."""
+        chunks, thin = (2 << n, 1) if n < 3 else (8, 1 << (n - 2))
+        return max(chunks, -(-self.budget.records(self.count) // RECORDS)), thin
+
+    def _judge(self, seen: Round, found: Points, thin: int) -> float:
+        """Check a round, and keep it; how many independent points it is worth."""
+        own = seen._replace(y=found.theta, log_prob=found.log_prob)
+        if is_flat(found.theta, found.score).any():  # which mixed directions would hide
+            own = own._replace(z=found.theta, g=found.score)
+        self.checks, independent = measure(own, self.names, self.budget.error)
+        self.finished, self.thin = own, thin
+        if passed(self.checks):
+            self.checks += arviz_checks(own, self.names)
+        return independent
+
+    def _cut_short(self, spent: str) -> None:
+        """Judge the part of a frozen round that there is, unless an earlier one was longer."""
+        if spent:
+            self.notes.append(f"{spent} ended the run in its {self.phase}")
+        _, thin = self._length(self.number)
+        before = 0 if self.finished is None else len(self.finished.log_prob) * self.thin
+        if self.stage == FROZEN and RECORDS * len(self.records) * thin > before:
+            seen = self._collect()
+            self._judge(seen, self._points(seen), thin)
 
     def _points(self, seen: Round) -> Points:
         """The records of a round as θ, with the density and the scores there."""
@@ -192,12 +224,18 @@ class AutomaticRun(Moving):
                 f"{self.count} particles for {self.size} parameters: correlations are learnt "
                 "slowly (the metric is shrunk to its diagonal); more particles help"
             )
+        if self.budget.num_draws is None:
+            every = 1
+        else:  # evenly, and the last one among them
+            every = max(len(seen.y) // self.budget.records(self.count), 1)
+            last = every * self.budget.records(self.count)
+            seen = Round(*(part[-last:][every - 1 :: every] for part in seen))
         history = self.problem.unflatten(seen.y)
         return Fit(
             particles=jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), history),
             info={"log_prob": seen.log_prob, "acceptance": seen.acceptance},
             history=history,
-            history_every=self.thin,
+            history_every=self.thin * every,
             settings=self.settings,
             versions=versions(),
             num_steps=self.moves,

@@ -50,11 +50,15 @@ class Whitened(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """θ = centre + factor z; with a bend, these are the straight coordinates of θ."""
+    """θ = centre + factor z; with a bend, these are the straight coordinates of θ.
+
+    A bend that is not `bent` yet has its place only, so that nothing is compiled anew for it.
+    """
 
     centre: jax.Array
     factor: jax.Array
     bend: Bend | None = None
+    bent: Any = True
 
 
 class Tuning(NamedTuple):
@@ -120,7 +124,11 @@ class Problem(Value):
         batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32))
 
         def log_prob(theta: jax.Array) -> jax.Array:
-            theta, log_det = (theta, 0.0) if frame.bend is None else bent(frame.bend, theta)
+            log_det = jnp.zeros((), theta.dtype)
+            if frame.bend is not None:
+                theta, log_det = jax.lax.cond(
+                    frame.bent, bent, lambda _, straight: (straight, log_det), frame.bend, theta
+                )
             return jnp.asarray(target.log_prob(self.unflatten(theta), batch) + log_det, self.dtype)
 
         values, scores = jax.vmap(jax.value_and_grad(log_prob))(frame.centre + z @ frame.factor.T)

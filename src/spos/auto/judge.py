@@ -26,16 +26,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spos.auto.budget import ERROR
+from spos.auto.metric import FLATTEST
 from spos.auto.result import by_groups
 from spos.auto.verdict import Check
 
-MIXING, ERROR, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 0.025, 4.5, 0.05, 0.1, 1.01, 400.0
-OWN_ERROR = 2 * ERROR
+MIXING, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 4.5, 0.05, 0.1, 1.01, 400.0
+OWN = 2.0  # times the error that is allowed in whitened coordinates
 UNEVEN = 1.3  # roughness, from which on the step has to fit the place
 ABOVE, FEW_PARTICLES = 3.0, 0.05  # times the usual height of log p over its median, and of whom
 FEW, HEAVY = 0.001, 0.2  # so many of the draws hold so much of a variance
 ROUGH = 2.5
-FLAT = 1e-6
 TAILS = "tails"
 
 FUNNEL = (
@@ -62,7 +63,7 @@ class Round(NamedTuple):
     acceptance: np.ndarray
 
 
-def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
+def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list[Check], float]:
     """The cheap checks, and how many independent points the round is worth."""
     n, count = seen.log_prob.shape
     both = np.concatenate([seen.y, seen.log_prob[..., None]], -1)
@@ -81,8 +82,7 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
 
     stein = ((seen.z - seen.z.mean((0, 1))) * seen.g).mean(0) + 1.0
     # behind walls a flat density has no slope, and the identity is another one
-    slopes = (seen.g**2).mean((0, 1)) > FLAT
-    off = np.where(slopes, np.abs(stein.mean(0)), 0.0)
+    off = np.where(is_flat(seen.z, seen.g), 0.0, np.abs(stein.mean(0)))
     surely = (off > STEIN) & (_t(stein) > 5.0)
     stuck = float((seen.acceptance.mean(0) < STUCK).mean())
 
@@ -100,9 +100,9 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
             advice if share.max() > 2 * MIXING else LONGER,
         ),
         Check(
-            *("precision", error, ERROR, error <= ERROR),
+            *("precision", error, allowed, error <= allowed),
             f"Monte-Carlo error {mean_error.max():.3f} standard deviations of a mean, "
-            f"{sd_light.max():.3f} of a log standard deviation (at most {ERROR})",
+            f"{sd_light.max():.3f} of a log standard deviation (at most {allowed:g})",
             FUNNEL if funnel else LONGER,
         ),
         Check(
@@ -121,9 +121,9 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
             FUNNEL,
         ),
         Check(
-            *(TAILS, float(tail[worst]), OWN_ERROR, bool(tail[worst] <= OWN_ERROR)),
+            *(TAILS, float(tail[worst]), OWN * allowed, bool(tail[worst] <= OWN * allowed)),
             f"{heavy.sum()} standard deviations are those of a few draws, error "
-            f"{tail[worst]:.3f} for {names[worst]} (at most {OWN_ERROR})",
+            f"{tail[worst]:.3f} for {names[worst]} (at most {OWN * allowed:g})",
             f"The tails of {names[worst]} are heavy: {FEW:.1%} of the draws hold more than "
             f"{HEAVY:.0%} of its variance, which more draws do not mend. Use its quantiles or its "
             "logarithm, or give it a tighter prior.",
@@ -156,6 +156,12 @@ def spike(log_prob: np.ndarray) -> tuple[float, float]:
     return float(heights.max()), float((heights > ABOVE).mean())
 
 
+def is_flat(points: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Which directions have no slope, of records, particles and directions?"""
+    found: np.ndarray = points.var((0, 1)) * (scores**2).mean((0, 1)) < FLATTEST
+    return found
+
+
 def passed(found: list[Check]) -> bool:
     """All checks, but for tails: a longer run would not mend those."""
     return all(check.passed or check.name == TAILS for check in found)
@@ -175,14 +181,15 @@ def of_few(values: np.ndarray) -> np.ndarray:
     return top.sum(0) / np.maximum(squares.sum(0), 1e-300)
 
 
-def own_check(values: Mapping[str, np.ndarray]) -> Check:
+def own_check(values: Mapping[str, np.ndarray], allowed: float = ERROR) -> Check:
     """Are means and standard deviations known in the model's own words too? A log-scale with light
     tails is a scale with heavy ones, which may have no mean at all."""
     worst = {name: _worst(np.asarray(each)) for name, each in values.items()}
     name = max(worst, key=lambda name: worst[name])
+    limit = OWN * allowed
     return Check(
-        *("own precision", worst[name], OWN_ERROR, worst[name] <= OWN_ERROR),
-        f"Monte-Carlo error {worst[name]:.3f} for {name} as the model has it (at most {OWN_ERROR})",
+        *("own precision", worst[name], limit, worst[name] <= limit),
+        f"Monte-Carlo error {worst[name]:.3f} for {name} as the model has it (at most {limit:g})",
         f"The tails of {name} are heavy: its mean or standard deviation is dominated by a few "
         "draws, or does not exist. Use its quantiles or its logarithm, or give it a tighter prior.",
     )

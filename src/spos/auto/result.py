@@ -67,7 +67,7 @@ class Fit(Result):
         settings: how the run was made, as plain data.
         versions: of everything that can change a bit of the result.
         seconds: how long it took.
-        interrupted: whether it was ended before its checks.
+        interrupted: whether it was ended, by a person, a callback or a budget.
         score_memory: empty here.
 
     Example:
