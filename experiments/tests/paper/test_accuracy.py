@@ -27,8 +27,8 @@ SIMULATIONS = 500
 def outcome(mean, sd, converged, seconds=1.0):
     mean, sd = np.atleast_2d(mean), np.atleast_2d(sd)
     runs = len(mean)
-    words = [converged] * runs
-    return Outcome(mean, sd, np.full(runs, seconds), [100] * runs, words, [""] * runs)
+    words, time = [converged] * runs, np.full(runs, seconds)
+    return Outcome(mean, sd, time, [100] * runs, words, [""] * runs, processor=time)
 
 
 TRUTH = Reference(["a", "b"], np.array([1.0, 2.0]), np.array([1.0, 4.0]), True, 1e5, 1.0, 0, 0)
@@ -104,7 +104,7 @@ def test_time_and_kernel_are_judged_in_pairs():
         runs[name, "nuts"] = outcome(RIGHT, TRUTH.sd, True, seconds=1.0)
     found = findings(accuracy.Settings(models=names), Found(dict.fromkeys(names, TRUTH), runs, {}))
     claims = {claim.claim: claim.verdict for claim in found.claims}
-    (kernel,) = [v for c, v in claims.items() if "kernel" in c]
+    (kernel,) = [v for c, v in claims.items() if "kernel term" in c]
     assert kernel == "holds only when judged by errors of means; or errors of sds"
     assert [v for c, v in claims.items() if "three times" in c] == [
         "holds only when run on m0; or m1"
@@ -250,4 +250,4 @@ def test_the_page_quotes_the_record():
     count, total = right.split(" of ")
     told = " ".join((HERE / "README.md").read_text().split())
     assert f"On {total} models of everyday statistics it is right on {count}" in told
-    assert f"at {median} times the time of NUTS in the median" in told
+    assert f"with {median} times the gradients of NUTS in the median" in told
