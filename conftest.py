@@ -18,6 +18,8 @@ import jax.monitoring  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
+pytest_plugins = ["chromium"]  # the browser of those tests that need one
+
 jax.config.update("jax_disable_most_optimizations", True)
 
 settings.register_profile("spos", deadline=None, derandomize=True, max_examples=40)

@@ -49,6 +49,7 @@ LOCAL = {
     "diffusion",
     "dissipativity",
     "drift",
+    "drawn",
     "error",
     "examples",
     "friction",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from spos import diagnostics, mesh, rl, targets, theory, types
 from spos.adapters import Model, from_numpyro, from_pymc
 from spos.adapters.fit import fit
+from spos.adapters.prior import prior_predictive
 from spos.algorithms.birth_death import birth_death
 from spos.algorithms.blob import blob
 from spos.algorithms.gfsd import gfsd
@@ -27,7 +28,7 @@ from spos.dynamics.moves import Drift
 from spos.dynamics.preconditioners import Preconditioner, adagrad, adam, rmsprop
 from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import Kernel, imq, rbf
-from spos.loop.guard import NonFiniteError
+from spos.loop.guard import NonFiniteError, SourceError
 from spos.loop.run import advance, run
 from spos.loop.sample import sample
 from spos.result import Result
@@ -58,6 +59,7 @@ __all__ = [
     "Preconditioner",
     "Result",
     "Sampler",
+    "SourceError",
     "State",
     "Target",
     "adagrad",
@@ -82,6 +84,7 @@ __all__ = [
     "noisy_svgd",
     "pos",
     "posterior",
+    "prior_predictive",
     "psgld",
     "rbf",
     "rl",

@@ -127,7 +127,7 @@ def fit(
             saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
         found = run.go(progress, callback, saver)
     if subject.model is not None:
-        found = _in_own_words(subject.model, found, seed, budget)
+        found = _in_own_words(subject.model, found, budget)
     if not found.converged:
         warn(found.verdict, stacklevel=2)
     return found
@@ -225,7 +225,7 @@ def _begin(
         raise
 
 
-def _in_own_words(model: Model, found: Fit, seed: int, budget: Budget) -> Fit:
+def _in_own_words(model: Model, found: Fit, budget: Budget) -> Fit:
     """The draws as the model knows them, and one more check of these."""
     own = model.constrain(found.history)
     verdict = found.verdict
@@ -233,14 +233,11 @@ def _in_own_words(model: Model, found: Fit, seed: int, budget: Budget) -> Fit:
         told = own_check(own, budget.error)
         verdict = dataclasses.replace(verdict, checks=(*verdict.checks, told))
 
-    def predict(history: Particles) -> dict[str, Any]:
-        return model.predict(jax.random.fold_in(jax.random.key(seed), 2**31), history)
-
     return dataclasses.replace(
         found,
         verdict=verdict,
         draws={name: values.reshape(-1, *values.shape[2:]) for name, values in own.items()},
         coords=model.coords,
         dims=model.dims,
-        predict=predict,
+        model=model,
     )
