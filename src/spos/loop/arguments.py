@@ -10,7 +10,7 @@ from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.io.checkpoint import fingerprint
 from spos.loop.identity import code_of
-from spos.loop.run import Seed, is_key, shown_seed
+from spos.loop.run import Seed, check_steps, is_key, shown_seed
 from spos.mesh.shards import mesh_of
 from spos.types import Particles, PathLike, State
 
@@ -31,7 +31,7 @@ def checked(
     """What the processes of one run must have in common; nothing where there is one."""
     check_sampler_type(sampler)
     if not is_key(seed):
-        checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
+        checks.seed("seed", seed)
     checks.whole("num_steps", num_steps, at_least=0)
     if history_every is not None:
         checks.whole("history_every", history_every)
@@ -41,6 +41,7 @@ def checked(
     checks.positive("checkpoint_every", checkpoint_every)
     if checkpoint is not None:
         checks.folder("checkpoint", checkpoint)
+    check_steps(sampler.step_size, num_steps)
     mesh = mesh_of(particles)
     if mesh is None or not mesh.is_multi_process:
         return {}

@@ -39,12 +39,14 @@ def identity_of(
     state: State,
     key: jax.Array,
     seed: Any,
+    history_every: int | None,
     fingerprint: Callable[[PyTree], str] = fingerprint,
 ) -> dict[str, Any]:
     """What a run must have in common with the one that was saved, as JSON can hold it."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     sizes = [float(sampler.step_size(jnp.asarray(k))) for k in STEPS]
     return {
+        "history_every": history_every,
         "sampler": sampler.settings,
         "seed": seed,
         "start": fingerprint(state.particles),

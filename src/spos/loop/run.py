@@ -13,6 +13,7 @@ import numpy as np
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
+from spos.dynamics.schedules import Constant, Cosine, Polynomial, Schedule
 from spos.mesh import shards
 from spos.programs import compiled
 from spos.targets.source import detached, source_of
@@ -45,11 +46,6 @@ def shown_seed(seed: Seed) -> Any:
     return seed
 
 
-def draw(sampler: Sampler, key: jax.Array, step: jax.Array) -> PyTree:
-    """The minibatch of a step, from the key of that step (which is the key of the noise too)."""
-    return sampler.target.draw(jax.random.fold_in(key, 2), step)
-
-
 def begin(sampler: Sampler, particles: Particles) -> State:
     """The state before the first step, each part of it made where its particles are."""
     if shards.ambient() is None:
@@ -57,6 +53,11 @@ def begin(sampler: Sampler, particles: Particles) -> State:
     program = detached(sampler)
     places = shards.specs(program.init, checks.particles(particles))
     return jax.jit(lambda given, here: given.init(here), out_shardings=places)(program, particles)
+
+
+def draw(sampler: Sampler, key: jax.Array, step: jax.Array) -> PyTree:
+    """The minibatch of a step, from the key of that step (which is the key of the noise too)."""
+    return sampler.target.draw(jax.random.fold_in(key, 2), step)
 
 
 def advance(
@@ -73,12 +74,42 @@ def advance(
     Returns:
         The next state, and what the step saw.
     """
-    key = jax.random.fold_in(key, state.step)
+    check_sampler_type(sampler)
+    _check_state(state)
+    key = jax.random.fold_in(checks.key("key", key), state.step)
     batch = draw(sampler, key, state.step) if batch is None else batch
     after, info = sampler.step(key, state, batch)
     if shards.ambient() is not None:
         after = shards.kept_on(after, shards.specs(sampler.init, after.particles))
     return after, info
+
+
+def _check_state(state: Any) -> None:
+    if not isinstance(state, State):
+        raise TypeError(f"state must be a spos.State, such as sampler.init gives, got {state!r}")
+
+
+def check_steps(schedule: Schedule, num_steps: int, first: Any = 0) -> None:
+    """A function of one's own must stay above 0 to the last step: a step of 0 is none, and one
+    below leads away. It is asked at the last step and at halving distances from the first.
+
+    Args:
+        schedule: of a sampler.
+        num_steps: of its run.
+        first: the number of its first step.
+    """
+    if isinstance(schedule, Constant | Polynomial | Cosine):  # checked when they were made
+        return
+    if checks.is_traced(first):
+        return
+    ahead = num_steps - 1
+    while ahead > 0:
+        step = int(first) + ahead
+        size: Any = schedule(step)  # type: ignore[arg-type]  # as at 0
+        if checks.is_traced(size):
+            return
+        checks.positive(f"step_size({step})", size)
+        ahead //= 2
 
 
 def run(
@@ -116,6 +147,7 @@ def run(
         (4,)
     """
     check_sampler_type(sampler)
+    checks.key("key", key)
     checks.whole("num_steps", num_steps, at_least=0)
     checks.whole("every", every)
     checks.function("observe", observe)
@@ -125,7 +157,10 @@ def run(
             "which cannot read. spos.sample reads ahead of its steps"
         )
     if (state is None) == (particles is None):
-        raise ValueError("give particles to begin with or a state to go on from, not both")
+        raise ValueError("give particles to begin with or a state to go on from, and not both")
+    if state is not None:
+        _check_state(state)
+    check_steps(sampler.step_size, num_steps, 0 if state is None else state.step)
     with shards.over(particles if state is None else state.particles):
         if state is None:
             state = begin(sampler, particles)

@@ -10,7 +10,8 @@ hand.
 import contextlib
 import math
 import time
-from typing import Any
+from functools import partial
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -19,12 +20,12 @@ from spos.dynamics.sampler import Sampler
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 from spos.io.sharded_checkpoint import open_checkpoint
-from spos.loop import records
 from spos.loop.arguments import Callback, checked
-from spos.loop.chunk import advance_to
+from spos.loop.chunk import Look, advance_to
 from spos.loop.feed import feed_of
-from spos.loop.guard import NonFiniteError, SourceError, diagnose
+from spos.loop.guard import NonFiniteError, SourceError, Watch, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
+from spos.loop.records import arrays_between, join, stack, whole_history
 from spos.loop.run import Seed, begin, run_key, shown_seed
 from spos.mesh import shards
 from spos.mesh.processes import Team, losing_touch, own_part, signals
@@ -70,7 +71,8 @@ def sample(
         The particles, their history, what each step saw, and how the run was made.
 
     Raises:
-        NonFiniteError: if a particle leaves the finite numbers; it has the run up to there.
+        NonFiniteError: if a particle leaves the finite numbers, a step size is not above 0, or the
+            drift overflows; it has the run up to there.
         SourceError: if data that are read meanwhile cannot be; it has the run up to there, too.
 
     Example:
@@ -88,15 +90,8 @@ def sample(
             state = begin(sampler, particles)
             saver = None
             if checkpoint is not None:
-                saver = open_checkpoint(
-                    checkpoint,
-                    checkpoint_every,
-                    lambda name_of: {
-                        "history_every": history_every,
-                        **identity_of(sampler, state, key, shown, name_of),
-                    },
-                    team,
-                )
+                identity = partial(identity_of, sampler, state, key, shown, history_every)
+                saver = open_checkpoint(checkpoint, checkpoint_every, identity, team)
             with contextlib.nullcontext() if saver is None else saver:
                 running = Run(sampler, state, num_steps, key, shown, history_every, saver, team)
                 return running.go(callback, callback_every, progress)
@@ -122,16 +117,15 @@ class Run:
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
         self.began, self.interrupted = time.monotonic(), False
-        self.ended: float | None = None
-        self.listening = contextlib.ExitStack()
+        self.watch, self.ended = Watch(sampler, key), None  # type: Watch, float | None
         slots = 0
         if history_every is not None:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
             slots = max(1, min(CHUNK_STEPS // history_every + 1, HISTORY_BYTES // size))
         self.slots = slots
-        saved: dict[str, np.ndarray] = {}
+        records: dict[str, np.ndarray] = {}
         if saver is not None and (found := saver.restore(state, (*Info._fields, "seconds", PROBE))):
-            saved = found[1]
+            records = found[1]
             self._resume(*found)
             must_agree(saver.folder, found[1][PROBE], probe(sampler, self.key, self.state))
             if (done := int(self.state.step)) > num_steps:
@@ -139,7 +133,7 @@ class Run:
                     f"num_steps must be at least the {done} steps in {saver.folder}, "
                     f"got {num_steps}"
                 )
-        self.feed = feed_of(sampler, key, self.state, num_steps, saved)
+        self.feed = feed_of(sampler, key, self.state, num_steps, records)
 
     def go(self, callback: Callback | None, callback_every: int, show: bool | None) -> Result:
         bar = None
@@ -148,7 +142,8 @@ class Run:
                 self.sampler.algorithm, self.num_steps, done=int(self.state.step)
             )
         length, since_callback = min(8, CHUNK_STEPS), len(self.info)
-        noted = self.listening.enter_context(signals(self.team))
+        listening = contextlib.ExitStack()
+        noted = listening.enter_context(signals(self.team))
         try:
             while (here := int(self.state.step)) < self.num_steps:
                 stop = min(here + length, self.num_steps, self._history_room(here), self._fed())
@@ -174,9 +169,9 @@ class Run:
                 if self.saver is not None and due:
                     self.saver.save(self.state, self._records())
                 if callback is not None and (stop % callback_every == 0 or stop == self.num_steps):
-                    seen = records.join(self.info[since_callback:])
+                    seen = join(self.info[since_callback:])
                     since_callback = len(self.info)
-                    if self._answer(callback, seen):
+                    if self.team.says_yes(callback, self.state, seen):
                         break
                 if any(report["stop"] for report in reports):
                     self.interrupted = True
@@ -184,23 +179,15 @@ class Run:
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
-            self.listening.close()
+            listening.close()
             if bar is not None:
                 bar.close()
             self.feed.close()
         self.ended = time.monotonic()  # the time that is saved is the time that is told
+        self.watch.end(join(self.info))
         if self.saver is not None:
             self.saver.save(self.state, self._records())
         return self._result()
-
-    def _answer(self, callback: Callback, seen: dict[str, np.ndarray]) -> bool:
-        """What the callback says in process 0; all call it, as it may compute with the state."""
-        answer, error = False, None
-        try:
-            answer = bool(callback(self.state, seen))
-        except Exception as failed:
-            error = failed
-        return bool(self.team.meet(error, answer=answer)[0]["answer"])
 
     def _fed(self) -> int:
         """The step up to which minibatches are at hand; waits for those of the next."""
@@ -214,20 +201,28 @@ class Run:
             raise SourceError(message, self.state, self._result()) from error
         return stop
 
-    def _advance(self, start: State, stop: int) -> Any:
+    def _advance(
+        self, start: State, stop: int, ask: bool = False
+    ) -> tuple[State, Info, Particles, Look]:
         room, feed = (CHUNK_STEPS, self.slots, self.history_every), self.feed
-        return advance_to(*room, feed.program, self.key, start, feed.block, stop)
+        return advance_to(*room, feed.program, self.key, start, ask, feed.block, stop)
 
     def _chunk(self, stop: int) -> None:
-        start = self.state
-        state, info, history, finite = self._advance(start, stop)
-        if not finite:
+        start, ask = self.state, self.watch.asks(stop == self.num_steps)
+        state, info, history, look = self._advance(start, stop, ask)
+        if not look.finite:
             self._diverged(start, stop)
+        first, seen = int(start.step), arrays_between(start, state, info)
+        if (bad := self.watch.bad_step(first, seen, look)) is not None:
+            state, info, history, _ = self._advance(start, bad)
+            self._record(start, state, info, history)
+            self._stop(state)
         self._record(start, state, info, history)
+        self.watch.see(first, seen, state, look, self.feed.block)
 
     def _record(self, start: State, state: State, info: Info, history: Particles) -> None:
         first, last = int(start.step), int(state.step)
-        seen = {name: np.asarray(rows)[: last - first] for name, rows in info._asdict().items()}
+        seen = arrays_between(start, state, info)
         kept = [own_part(leaf, RECORDS) for leaf in jax.tree.leaves(history)]
         # nothing slow from here on: Ctrl-C must not leave a chunk half recorded
         self.info.append(seen)
@@ -241,29 +236,33 @@ class Run:
             return here + CHUNK_STEPS
         return (here // self.history_every + self.slots + 1) * self.history_every - 1
 
-    def _diverged(self, good: State, bad_stop: int) -> None:
-        """Find the last finite step, keep it, and say what happened."""
+    def _diverged(self, good: State, bad_stop: int) -> NoReturn:
+        """Find the last finite step."""
         last_good, first_bad = int(good.step), bad_stop
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
-            state, info, history, finite = self._advance(good, middle)
-            if finite:
+            state, info, history, look = self._advance(good, middle)
+            if look.finite:
                 self._record(good, state, info, history)
                 good, last_good = state, middle
             else:
                 first_bad = middle
+        self._stop(good)
+
+    def _stop(self, good: State) -> NoReturn:
+        """Keep the last good state, and say why the next one is not."""
         if self.saver is not None:
             self.saver.save(good, self._records())
-        batch = None if self.feed.block is None else self.feed.block.batch(last_good)
+        batch = None if self.feed.block is None else self.feed.block.batch(good.step)
         message = diagnose(self.feed.program, self.key, good, batch)
         raise NonFiniteError(message, good, self._result())
 
     def _records(self) -> dict[str, np.ndarray]:
-        leaves = records.stack(self.history)
+        leaves = stack(self.history)
         history = {f"history{n}": leaf for n, leaf in enumerate(leaves)}
         seen = probe(self.sampler, self.key, self.state)
         return {
-            **records.join(self.info),
+            **join(self.info),
             **history,
             **self.feed.records,
             "seconds": np.asarray(self._seconds()),
@@ -273,21 +272,21 @@ class Run:
     def _seconds(self) -> float:
         return (self.ended or time.monotonic()) - self.began
 
-    def _resume(self, state: State, saved: dict[str, np.ndarray]) -> None:
+    def _resume(self, state: State, records: dict[str, np.ndarray]) -> None:
         self.state = state
-        self.began -= float(saved["seconds"])
-        self.info = [{name: saved[name] for name in Info._fields}]
+        self.began -= float(records["seconds"])
+        self.info = [{name: records[name] for name in Info._fields}]
         count = len(jax.tree.leaves(state.particles))
-        if self.history_every is not None and "history0" in saved:
-            self.history = [[saved[f"history{n}"] for n in range(count)]]
+        if self.history_every is not None and "history0" in records:
+            self.history = [[records[f"history{n}"] for n in range(count)]]
 
     def _result(self) -> Result:
         history = None
         if self.history_every is not None:
-            history = records.history(self.history, self.state.particles, self.team)
+            history = whole_history(self.history, self.state.particles, self.team)
         return Result(
             particles=self.state.particles,
-            info=records.join(self.info),
+            info=join(self.info),
             history=history,
             history_every=self.history_every,
             settings={**self.sampler.settings, "num_steps": self.num_steps, "seed": self.seed},

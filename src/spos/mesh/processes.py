@@ -82,6 +82,15 @@ class Team:
                 raise ProcessError(f"process {number} ended the run: {each['error']}")
         return reports
 
+    def says_yes(self, function: Callable[..., Any], *given: Any) -> bool:
+        """What the function says in process 0; all call it, as it may compute with what all have."""
+        answer, error = False, None
+        try:
+            answer = bool(function(*given))
+        except Exception as failed:
+            error = failed
+        return bool(self.meet(error, answer=answer)[0]["answer"])
+
     def agree(self, about: Callable[[], Mapping[str, Any]]) -> None:
         """All processes must find the same; `about` may look at this process alone.
 
