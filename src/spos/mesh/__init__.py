@@ -15,7 +15,7 @@ On a CPU, two host devices (`jax.config.update("jax_num_cpu_devices", 2)` before
 two networks train side by side instead of sharing each small matrix product between the cores.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -46,7 +46,7 @@ def particle_mesh(devices: Sequence[jax.Device] | None = None, *, num_data_shard
         >>> spos.mesh.particle_mesh().axis_names
         ('particles', 'data')
     """
-    chosen = jax.devices() if devices is None else list(devices)
+    chosen = jax.devices() if devices is None else _devices(devices)
     checks.whole("num_data_shards", num_data_shards)
     if len(chosen) % num_data_shards:
         raise ValueError(
@@ -76,6 +76,7 @@ def shard(particles: Particles | Callable[[], Particles], mesh: Mesh) -> Particl
         >>> spos.mesh.shard(start, mesh).shape
         (8, 2)
     """
+    _check_mesh(mesh)
     place = NamedSharding(mesh, P(AXIS))
     if callable(particles):
         _must_divide(jax.eval_shape(particles), mesh)
@@ -100,6 +101,7 @@ def shard_data(data: PyTree, mesh: Mesh) -> PyTree:
         The data, a pytree of arrays with the rows of all processes.
     """
     checks.data(data)
+    _check_mesh(mesh)
     place = NamedSharding(mesh, P(DATA_AXIS))
     shards = len(set(_local_columns(mesh)))
     count = len(jax.tree.leaves(data)[0])
@@ -122,6 +124,18 @@ def gather(particles: Particles) -> Particles:
         The same, in the memory of this process.
     """
     return jax.tree.map(fetch, particles)
+
+
+def _devices(devices: Any) -> list[jax.Device]:
+    chosen = list(devices) if isinstance(devices, Iterable) else []
+    if not chosen or not all(isinstance(each, jax.Device) for each in chosen):
+        raise TypeError(f"devices must be some of jax.devices(), got {devices!r}")
+    return chosen
+
+
+def _check_mesh(mesh: Any) -> None:
+    if not isinstance(mesh, Mesh) or AXIS not in mesh.axis_names:
+        raise TypeError(f"mesh must come from spos.mesh.particle_mesh, got {mesh!r}")
 
 
 def _must_divide(particles: Any, mesh: Mesh) -> None:

@@ -83,7 +83,7 @@ class Team:
         return reports
 
     def says_yes(self, function: Callable[..., Any], *given: Any) -> bool:
-        """What the function says in process 0; all call it, as it may compute with what all have."""
+        """What the function says in process 0; all call it, since it may compute with them."""
         answer, error = False, None
         try:
             answer = bool(function(*given))
