@@ -8,6 +8,7 @@ import spos
 from spos.interaction import pairwise
 from spos.loop.run import begin
 from spos.mesh import shards
+from spos.mesh.traffic import bytes_sent
 from spos.targets import target
 
 target.TURN = 1  # networks take turns even when tiny
@@ -60,7 +61,9 @@ for name in ("rbf", "network"):  # nothing brings all particles together
     particles = spos.mesh.shard(start, MESH)
     with shards.over(particles):
         state = begin(sampler, particles)
-        text = jax.jit(spos.advance).lower(sampler, KEY, state).compile().as_text()
+        program = jax.jit(spos.advance).lower(sampler, KEY, state).compile()
+    text = program.as_text()
+    print(f"bytes of {name}: {bytes_sent(text)}")
     assert "collective-permute" in text, name
     assert "all-gather" not in text, name
     assert "all-to-all" not in text, name

@@ -57,6 +57,13 @@ def test_no_device_gathers_all_particles(found):
     assert "no gathering" in found
 
 
+def test_the_model_of_the_cost_knows_the_bytes_that_the_program_sends(found):
+    """The program also sums a few numbers: the median's distances, norms and means."""
+    model = spos.theory.cost(128, 6, 4, bytes_per_second=1.0, flops=1.0)
+    beside = 4 * bandwidth.pairs(128)[0].size
+    assert model.bytes_sent + beside == pytest.approx(value(found, "bytes of rbf"), rel=0.05)
+
+
 def test_particles_that_do_not_divide_are_named():
     class Three:
         shape = {"particles": 3}

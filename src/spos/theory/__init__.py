@@ -12,6 +12,7 @@
     step_error    what Euler steps and minibatches cost
     convergence   Wasserstein distance to the target: its three terms and their sum
     nonconvex     the same question without convexity, for one test function
+    cost          what a step takes over many devices, by a model
     pilot, plan   particles, step and steps for a budget, fitted to a few short runs
 
 Every file puts its mathematics on top, with the places where the paper's proofs need care. The
@@ -34,6 +35,7 @@ from spos.theory.convergence import (
     relaxation_rate,
     start_distance,
 )
+from spos.theory.cost import Cost, cost
 from spos.theory.drift import dissipation, second_moment, squared_growth, typical_score
 from spos.theory.nonconvex import nonconvex_bias
 from spos.theory.pilot import Pilot, Trial, pilot
@@ -50,6 +52,7 @@ from spos.theory.step_error import (
 __all__ = [
     "Bound",
     "Constants",
+    "Cost",
     "DecreasingStepConstants",
     "ErrorModel",
     "FixedStepConstants",
@@ -60,6 +63,7 @@ __all__ = [
     "Trial",
     "attraction_rate",
     "constants",
+    "cost",
     "decreasing_step_constants",
     "decreasing_step_error",
     "decreasing_step_total",
