@@ -1,5 +1,8 @@
 """The model of a step over devices: its parts, and its bytes against a compiled program's."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 import spos
@@ -39,3 +42,9 @@ def test_particles_that_do_not_divide_are_named():
 
 def test_it_is_public():
     assert spos.theory.cost is theory.cost
+
+
+def test_the_table_of_the_guide_is_what_the_model_says():
+    docs = Path(__file__).parents[2] / "docs"
+    table = "\n".join(runpy.run_path(str(docs / "scale_table.py"))["lines"]())
+    assert table in (docs / "scale.md").read_text(encoding="utf-8")
