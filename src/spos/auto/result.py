@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from spos import result
+from spos.auto.bend import Bend
 from spos.auto.named_draws import NamedDraws
 from spos.auto.named_draws import by_groups as by_groups
 from spos.auto.verdict import Verdict
@@ -32,6 +33,8 @@ class Adapted(NamedTuple):
         log_step: the logarithm of the step.
         number: the round that the run ended with, which says how long one must be.
         jumps: whether it needed jumps between modes.
+        local: whether its steps fitted the place.
+        bend: from these coordinates to the parameters; None where they are the same.
     """
 
     centre: np.ndarray
@@ -39,6 +42,8 @@ class Adapted(NamedTuple):
     log_step: float
     number: int
     jumps: bool
+    local: bool = False
+    bend: Bend | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -65,7 +70,7 @@ class Fit(NamedDraws):
         settings: how the run was made, as plain data.
         versions: of everything that can change a bit of the result.
         seconds: how long it took.
-        interrupted: whether it was ended before its checks.
+        interrupted: whether it was ended, by a person, a callback or a budget.
         score_memory: empty here.
 
     Example:
