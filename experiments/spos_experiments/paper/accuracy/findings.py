@@ -65,7 +65,7 @@ def findings(settings: Settings, found: Found) -> Findings:
         table=Table(
             (
                 *("model, method", "worst |Δmean|/sd", "worst |log sd ratio|"),
-                *("gradients", "s", "s with compilation", "says converged"),
+                *("gradients", "processor s", "with compilation", "says converged"),
             ),
             [shown(each) for each in rows],
             "Worst over all constrained parameters and over "
@@ -127,8 +127,6 @@ def row(model: str, method: str, reference: Reference, outcome: Outcome) -> dict
         "converged": outcome.converged,
         "reasons": outcome.reasons,
         "evaluations": float(np.mean(outcome.evaluations)),
-        "seconds": float(outcome.seconds[-1]),
-        "seconds_first": float(outcome.seconds[0]),
         "processor": None if outcome.processor is None else float(outcome.processor[-1]),
         "processor_first": None if outcome.processor is None else float(outcome.processor[0]),
     }
@@ -140,7 +138,10 @@ def shown(each: dict[str, Any]) -> tuple[str, ...]:
         f"{each['model']}, {LABELS[each['method']]}",
         *(f"{each[name]:.3f}" for name in ("worst_mean", "worst_sd")),
         f"{each['evaluations']:.3g}",
-        *(f"{each[name]:.3g}" for name in ("seconds", "seconds_first")),
+        *(
+            "not measured" if each[name] is None else f"{each[name]:.3g}"
+            for name in ("processor", "processor_first")
+        ),
         ", ".join(dict.fromkeys(said[word] for word in each["converged"])),
     )
 

@@ -79,6 +79,7 @@ def measure(
         runs.append(run(seed + 1000 * n, start))
         seconds.append(time.perf_counter() - began)
         processor.append(time.process_time() - used)
+    timed = not jax.config.jax_disable_most_optimizations  # haste in compiling is no fair measure
     paid = [0] * settings.repeats if before is None else before.evaluations
     return Outcome(
         mean=np.stack([each.values.mean(0) for each in runs]),
@@ -88,7 +89,7 @@ def measure(
         converged=[each.converged for each in runs],
         reasons=[each.reason for each in runs],
         particles=jax.tree.map(lambda *each: np.stack(each), *[each.particles for each in runs]),
-        processor=np.asarray(processor) if before is None else None,
+        processor=np.asarray(processor) if timed and before is None else None,
     )
 
 
