@@ -44,6 +44,7 @@ LOCAL = {
     "callback_every",
     "centre",
     "cls",
+    "columns",
     "critic",
     "devices",
     "diffusion",
@@ -86,7 +87,6 @@ LOCAL = {
     "num_replicas",
     "num_seeds",
     "observe",
-    "particle",
     "particle_counts",
     "pilot",
     "power",
@@ -107,7 +107,6 @@ LOCAL = {
     "step_counts",
     "step_sizes",
     "test_lipschitz",
-    "truth",
     "warm_start",
     "why",
 }

@@ -3,6 +3,8 @@
 import textwrap
 from dataclasses import dataclass
 
+from spos.plots import rich
+
 
 @dataclass(frozen=True)
 class Check:
@@ -72,3 +74,10 @@ class Verdict:
             lines.append(f"  FAIL {self._interrupted}")
         lines += ["", *(f"  note: {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [check.name, "ok" if check.passed else "FAILED", check.finding] for check in self.checks
+        ]
+        head = "Converged." if self.converged else "NOT converged: do not trust these draws."
+        return rich.block_html([rich.Text(head), rich.cut(["check", "", "found"], rows, "")])
