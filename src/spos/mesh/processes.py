@@ -15,6 +15,7 @@ others.
 
 import atexit
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -33,6 +34,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 ROOM = 8192  # bytes of a report
 LONGEST = 1000  # characters of a message
+ASSEMBLY_SECONDS = 3600  # that processes may be apart at the beginning of a run
 POLL = 0.5  # seconds between two looks for a last word
 _LAST_WORD = "spos/last_word"
 _BROKEN = ("Gloo", "Connection", "heartbeat", "UNAVAILABLE", "coordination service", "Broken pipe")
@@ -103,6 +105,9 @@ class Team:
             self._must_be_whole()
         except Exception as failed:
             error = failed
+        if self.several:
+            with losing_touch():
+                _assemble()
         reports = self.meet(error, found=found)
         for number, each in enumerate(reports):
             for name, first in reports[0]["found"].items():
@@ -120,6 +125,16 @@ class Team:
                     f"mesh must have devices of all {jax.process_count()} processes, or of one, "
                     f"got those of {sorted(there)}"
                 )
+
+
+def _assemble() -> None:
+    """Wait until all processes are here, however long some of them compile or read before: Gloo,
+    which connects them when they first send something, has half a minute of patience."""
+    count = next(_assemblies)
+    _client().wait_at_barrier(f"spos/assembly/{count}", ASSEMBLY_SECONDS * 1000)
+
+
+_assemblies = itertools.count()
 
 
 def _exchange(report: Mapping[str, Any]) -> list[dict[str, Any]]:
