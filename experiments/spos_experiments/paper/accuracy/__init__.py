@@ -31,7 +31,7 @@ from spos_experiments.paper.accuracy.findings import Found, findings
 from spos_experiments.paper.accuracy.reference import Reference
 from spos_experiments.paper.accuracy.settings import Settings
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "make", "parts", "results"]
 
 TITLE = "Right answers without tuning: models of everyday statistics"
 ABOUT = (
@@ -54,15 +54,11 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
 
     tick(0, total)
     for name in settings.models:
-        place = store / f"{name}-reference.npz"
-        made = functools.partial(reference.make, name, settings)
-        found.references[name] = resume.outcome(place, Reference, made)
+        found.references[name] = _reference(store, name, settings)
         jax.clear_caches()
         next_one()
     for name in settings.calibrations:
-        place = store / f"calibration-{name}-seed{seed}.npz"
-        simulate = functools.partial(calibration.simulate, name, settings, seed)
-        found.ranks[name] = resume.outcome(place, calibration.Ranks, simulate).ranks
+        found.ranks[name] = _ranks(store, name, settings, seed).ranks
         next_one()
     for name in settings.models:
         for method in settings.methods:
@@ -70,3 +66,30 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
             next_one()
         jax.clear_caches()
         yield findings(settings, found)
+
+
+def parts(settings: Settings, seed: int) -> list[tuple[str, str]]:
+    """A model with all methods is a job, since some begin where others ended, and a calibration."""
+    models = [("model", name) for name in settings.models]
+    return models + [("calibration", name) for name in settings.calibrations]
+
+
+def make(settings: Settings, seed: int, part: tuple[str, str], folder: Path) -> None:
+    store, (kind, name) = resume.store(folder, settings.mark()), part
+    if kind == "calibration":
+        _ranks(store, name, settings, seed)
+        return
+    _reference(store, name, settings)
+    for method in settings.methods:
+        methods.kept(store, name, method, settings, seed)
+
+
+def _reference(store: Path, name: str, settings: Settings) -> Reference:
+    made = functools.partial(reference.make, name, settings)
+    return resume.outcome(store / f"{name}-reference.npz", Reference, made)
+
+
+def _ranks(store: Path, name: str, settings: Settings, seed: int) -> calibration.Ranks:
+    place = store / f"calibration-{name}-seed{seed}.npz"
+    simulate = functools.partial(calibration.simulate, name, settings, seed)
+    return resume.outcome(place, calibration.Ranks, simulate)
