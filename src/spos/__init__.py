@@ -31,6 +31,7 @@ from spos.interaction.kernels import Kernel, imq, rbf
 from spos.loop.guard import NonFiniteError, SourceError
 from spos.loop.run import advance, run
 from spos.loop.sample import sample
+from spos.plots.forces import plot_forces
 from spos.result import Result
 from spos.targets.control_variate import control_variate
 from spos.targets.mode import find_mode
@@ -82,6 +83,7 @@ __all__ = [
     "load",
     "mesh",
     "noisy_svgd",
+    "plot_forces",
     "pos",
     "posterior",
     "prior_predictive",

@@ -11,7 +11,6 @@ A gradient evaluation is the gradient of one particle's log-density, or of one r
 A sampler whose particles leave the finite numbers is no error here, but a row that says so.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,15 +21,17 @@ import numpy as np
 
 from spos import checks
 from spos.cloud import flatten, size
+from spos.diagnostics.clouds import timed_clouds
 from spos.diagnostics.errors import Truth, as_truth
 from spos.dynamics.sampler import Sampler
 from spos.executors import check_executor, outcomes
 from spos.interaction.kernels import Kernel
 from spos.io import figures
+from spos.io.html import Table
 from spos.io.progress import Progress, wanted
-from spos.loop.run import run
+from spos.plots import rich
 from spos.targets.target import as_target
-from spos.types import Info, Particles, State
+from spos.types import Particles
 
 RECORDS = 64  # clouds kept of a run, at equal distances
 EXACT = "independent draws"
@@ -82,9 +83,15 @@ class Comparison:
         Returns:
             A Markdown table.
         """
+        return self._table().markdown()
+
+    def _repr_html_(self) -> str:
+        return rich.block_html([self._table()])
+
+    def _table(self) -> Table:
         measures = list(next(iter(self.rows.values())).final())
         headings = ["sampler", "gradients", *measures, "ms a step", "seconds"]
-        lines = [headings, ["---", *["---:"] * (len(headings) - 1)]]
+        lines = []
         for name, row in self.rows.items():
             cells = [_cell(values) for values in row.final().values()]
             if len(row.diverged):
@@ -98,7 +105,7 @@ class Comparison:
                 count = f"{row.evaluations[-1]:,}"
                 spent = (f"{1e3 * row.seconds / self.num_steps:.3g}", f"{row.seconds:.3g}")
             lines.append([name, count, *cells, *spent])
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        return Table(headings, lines, self.title)
 
     def plot(self, measure: str = "covariance") -> Any:
         """A panel for each sampler: its error against gradients, before those of all the others.
@@ -191,6 +198,7 @@ def compare(
             raise TypeError(f"samplers[{name!r}] must be a sampler, got {sampler!r}")
     checks.whole("num_steps", num_steps)
     checks.whole("num_seeds", num_seeds, at_least=2)
+    checks.seed("seed", seed)
     check_executor(executor)
     keys = jax.random.split(jax.random.key(seed), num_seeds)
     if callable(particles):
@@ -225,36 +233,6 @@ def compare(
         rows[EXACT] = _measured(clouds, known, none, None, none)
     title = f"{count} particles, {num_steps} steps, {num_seeds} seeds (± standard error)"
     return Comparison(rows, num_steps, title)
-
-
-def see_particles(state: State, info: Info) -> Particles:
-    return state.particles
-
-
-def _clouds(
-    num_steps: int, every: int, sampler: Sampler, keys: jax.Array, starts: Particles
-) -> Particles:
-    """The particles at every record, for all seeds."""
-    first = num_steps % every  # so that the last record is the last step
-
-    def one(key: jax.Array, start: Particles) -> Particles:
-        state, _ = run(sampler, key, start, first, observe=see_particles)
-        rest = num_steps - first
-        return run(sampler, key, None, rest, state=state, every=every, observe=see_particles)[1]
-
-    return jax.vmap(one)(keys, starts)
-
-
-def timed_clouds(
-    sampler: Sampler, seed: int, starts: Particles, num_steps: int, every: int
-) -> tuple[Particles, float]:
-    """Run the seeds of one sampler side by side; compiling is not timed. A job of `compare`."""
-    keys = jax.random.split(jax.random.key(seed), len(jax.tree.leaves(starts)[0]))
-    program = jax.jit(lambda *given: _clouds(num_steps, every, *given))
-    compiled = program.lower(sampler, keys, starts).compile()
-    began = time.monotonic()
-    clouds = jax.block_until_ready(compiled(sampler, keys, starts))
-    return clouds, (time.monotonic() - began) / len(keys)
 
 
 def _row(
