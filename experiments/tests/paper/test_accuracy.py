@@ -20,6 +20,7 @@ from spos_experiments.paper.accuracy import calibration, methods, models, refere
 from spos_experiments.paper.accuracy.findings import Found, accuracy_table, findings, row
 from spos_experiments.paper.accuracy.methods import Outcome, Sampled
 from spos_experiments.paper.accuracy.reference import Reference
+from spos_experiments.paper.accuracy.so_far import so_far
 
 SIMULATIONS = 500
 
@@ -124,6 +125,10 @@ def test_nuts_and_exact_references():
     np.testing.assert_allclose(exact.mean, -3.2, atol=0.15)
     np.testing.assert_allclose(exact.sd, np.sqrt(1 + 64 * 0.84), rtol=0.02)
     assert not exact.weak
+    known = reference.make("conversion", tiny)  # a Beta(4, 98) and Gamma laws, by hand
+    assert known.names == ["share[0]", "share[1]", "value[0]", "value[1]"]
+    np.testing.assert_allclose(known.mean, [4 / 102, 10 / 102, 4 / 0.5, 10 / 1.0])
+    np.testing.assert_allclose(known.sd[2:], [2 / 0.5, np.sqrt(10) / 1.0])
 
 
 def conjugate_draws(rng, totals, width=1.0, count=100):
@@ -251,3 +256,8 @@ def test_the_page_quotes_the_record():
     told = " ".join((HERE / "README.md").read_text().split())
     assert f"On {total} models of everyday statistics it is right on {count}" in told
     assert f"with {median} times the gradients of NUTS in the median" in told
+
+
+def test_the_page_quotes_the_runs_of_the_present_engine():
+    store = HERE / "experiments" / "results" / "accuracy" / "runs" / accuracy.Settings().mark()
+    assert so_far(store) in (HERE / "docs" / "automatic.md").read_text()

@@ -31,7 +31,7 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.cloud import Matrices
+from spos.cloud import Matrices, factorable
 from spos.interaction import pairwise, ring
 from spos.interaction.kernels import Kernel, check_kernel
 from spos.interaction.pairwise import (
@@ -129,8 +129,13 @@ def gfsd(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
 def gfsf(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
     k = _whole_matrix("gfsf", kernel, cloud)
     *pushed, _ = sum_over(cloud, functools.partial(_pushes, kernel, cloud.eta2))
-    factor = jax.scipy.linalg.cho_factor(k + ridge * jnp.eye(len(k), dtype=k.dtype), lower=True)
-    return [shards.across(lambda c: jax.scipy.linalg.cho_solve(factor, c), p) for p in pushed]
+    lifted = factorable(k + ridge * jnp.eye(len(k), dtype=k.dtype))
+    factor = jax.scipy.linalg.cho_factor(lifted, lower=True)
+
+    def solved(columns: jax.Array) -> jax.Array:
+        return jax.scipy.linalg.cho_solve(factor, factorable(columns)).astype(columns.dtype)
+
+    return [shards.across(solved, p) for p in pushed]
 
 
 DIFFUSIONS: dict[str, Callable[..., Matrices]] = {"blob": blob, "gfsd": gfsd, "gfsf": gfsf}
@@ -145,7 +150,8 @@ def correlate(kernel: Kernel, particles: Particles, normals: Particles) -> Parti
             k = _whole_matrix("noisy_svgd", kernel, cloud)
             count = len(k)
             lift = 8 * count * jnp.finfo(k.dtype).eps
-            root = jnp.linalg.cholesky(k + lift * jnp.eye(count, dtype=k.dtype))
+            lifted = factorable(k + lift * jnp.eye(count, dtype=k.dtype))
+            root = jnp.linalg.cholesky(lifted).astype(k.dtype)
             spread = [shards.across(lambda c: root @ c, x) for x in xi]
             return [x / jnp.sqrt(count).astype(x.dtype) for x in spread], cloud.eta2
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from spos.io import archive
@@ -128,7 +127,7 @@ class Checkpoint:
                     f"checkpoint {path} belongs to another run: its state has another form, as "
                     "with another optimizer. Use another folder, or delete this one."
                 )
-            stored = [jnp.asarray(array) for array in then]
+            stored = [jax.device_put(a, x.sharding) for a, x in zip(then, leaves, strict=True)]
             records = {
                 name.removeprefix(_RECORD): array
                 for name, array in arrays.items()

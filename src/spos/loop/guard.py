@@ -16,6 +16,7 @@ from spos.dynamics.sampler import Sampler
 from spos.loop.chunk import Look, batch_of
 from spos.loop.feed import Block
 from spos.loop.run import advance, draw
+from spos.mesh import shards
 from spos.mesh.processes import fetch
 from spos.names import entry_name, parameters
 from spos.result import Result
@@ -138,12 +139,14 @@ def diagnose(sampler: Sampler, key: jax.Array, state: State, batch: PyTree = Non
     step = int(state.step)
     if batch is None:
         batch = draw(sampler, jax.random.fold_in(key, state.step), state.step)
-    scores = sampler.target.score(state.particles, batch)
+    # over devices, one operation at a time would be compiled and sent by itself
+    whole = jax.jit if shards.ambient() is not None else (lambda function: function)
+    scores = whole(sampler.target.score)(state.particles, batch)
     where = _first_bad(scores)
     what = "its score is {value}"
     advice = "Check log_prob there, or use a smaller step_size to stay where it is finite."
     if where is None:
-        moved, info = advance(sampler, key, state, batch)
+        moved, info = whole(advance)(sampler, key, state, batch)
         if info.step_size <= 0:
             return f"step {step}: step_size({step}) is {info.step_size}; it must be above 0."
         where = _first_bad(moved.particles)
