@@ -25,6 +25,7 @@ import numpy as np
 from spos.io import archive
 from spos.io.files import PART
 from spos.io.lock import Lock
+from spos.mesh.shards import mesh_of
 from spos.types import PyTree, State
 
 FORMAT = 1
@@ -127,7 +128,10 @@ class Checkpoint:
                     f"checkpoint {path} belongs to another run: its state has another form, as "
                     "with another optimizer. Use another folder, or delete this one."
                 )
-            stored = [jax.device_put(a, x.sharding) for a, x in zip(then, leaves, strict=True)]
+            stored = [
+                jnp.asarray(a) if mesh_of(x) is None else jax.device_put(a, x.sharding)
+                for a, x in zip(then, leaves, strict=True)
+            ]
             records = {
                 name.removeprefix(_RECORD): array
                 for name, array in arrays.items()
