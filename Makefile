@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench docs docs-test clean
+.PHONY: install demo test attack lint bench docs docs-test package clean
 
 install: .venv/.installed
 
@@ -17,6 +17,12 @@ demo: install
 test: install
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
+attack: install
+	PYTHONPATH=tests $(BIN)/python -m attack
+
+extras: install
+	SPOS_EXTRAS=all $(BIN)/python -m pytest -q tests/test_extras.py
+
 bench: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --editable './experiments[bench]'
 	$(BIN)/spos bench
@@ -28,6 +34,13 @@ docs: install
 
 docs-test: docs
 	$(BIN)/python -m pytest tests/docs -rs
+
+# wheel and source distribution of both packages, in dist, and whether an index would take them
+package: install
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist
+	cd experiments && ../$(BIN)/python -m hatchling build --directory ../dist
+	$(BIN)/python -m twine check --strict dist/*
 
 lint: install
 	$(BIN)/ruff check .

@@ -1,7 +1,5 @@
 """Tall data without knobs: minibatches around the mode, and a verdict that knows their biases."""
 
-import warnings
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,8 +8,11 @@ import numpyro.distributions as dist
 import pytest
 
 import spos
+from spos.adapters.minibatches import has_minibatches, with_minibatches
+from spos.adapters.subject import read_subject
 from spos.auto.tall import noise
-from spos.auto.tall.place import NoModeError
+from spos.auto.tall.judge import checks_of
+from spos.auto.tall.place import Place
 
 RNG = np.random.default_rng(0)
 ROWS, SIZE, BATCH = 4000, 3, 40
@@ -135,14 +136,23 @@ def test_the_step_follows_the_noise():
     assert noise.step_size(0.0) == noise.LONGEST
 
 
-def test_without_the_correction_the_bias_is_confessed(monkeypatch):
-    """A mutant: plain scores of small minibatches, with the step that corrected ones allow."""
-    monkeypatch.setattr("spos.auto.tall.noise.corrected", lambda total, here, there: here)
-    monkeypatch.setattr("spos.auto.tall.run.step_size", lambda _: noise.LONGEST)
-    monkeypatch.setattr("spos.auto.tall.run.ROUNDS", 1)
-    posterior = spos.posterior(log_likelihood, log_prior, {"x": X, "y": Y}, batch_size=4)
-    with pytest.warns(spos.ConvergenceWarning, match="bias by noise"):
-        spos.fit(posterior, start=START[:20])
+def found_by(kept, coarse, eigenvalue=0.0, others=0):
+    place = Place(np.zeros(2), np.eye(2), np.zeros(2), 0.0, others, 0)
+    checks = checks_of(kept, coarse, eigenvalue, 0.04, place)
+    return {check.name for check in checks if not check.passed}
+
+
+def test_every_check_can_fail_and_a_good_run_passes_all():
+    good, other = RNG.normal(size=(2, 100, 60, 2))
+    assert found_by(good, other) == set()
+    assert found_by(good, other + 0.2) == {"bias by step"}
+    assert found_by(good, other * 1.2) == {"bias by step"}
+    assert found_by(good, other, eigenvalue=4.0) == {"bias by noise"}
+    assert found_by(good, other, others=1) == {"one mode"}
+    stuck = good + RNG.normal(size=(60, 2))
+    assert found_by(stuck, stuck + 0.0) == {"precision", "mixing"}
+    drifting = good + np.linspace(-1.0, 1.0, 100)[:, None, None]
+    assert "trend" in found_by(drifting, drifting)
 
 
 def two_modes(y):
@@ -201,12 +211,11 @@ POSTERIOR = spos.posterior(log_likelihood, log_prior, {"x": X, "y": Y})
 )
 def test_what_cannot_be_done_with_minibatches_is_said(call, error, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with warnings.catch_warnings(), pytest.raises(error, match=words):
+    with pytest.raises(error, match=words):
         call()
 
 
-def test_all_rows_are_no_minibatch(hasty):
-    with pytest.warns(spos.ConvergenceWarning, match="interrupted"):
-        cut = spos.fit(POSTERIOR, start=START, batch_size=ROWS, callback=lambda seen: True)
-    assert "batch_size" not in cut.settings  # an exact run
-    assert NoModeError.__doc__
+def test_all_rows_are_no_minibatch():
+    subject = read_subject(POSTERIOR, (), {}, True, None, ())
+    assert has_minibatches(with_minibatches(subject, ROWS - 1).target)
+    assert not has_minibatches(with_minibatches(subject, ROWS).target)

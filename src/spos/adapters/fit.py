@@ -14,6 +14,7 @@ from spos.adapters.model import Model, ModelError, broken_inputs
 from spos.adapters.subject import Subject, read_subject
 from spos.auto import starts
 from spos.auto.approach import NowhereFiniteError
+from spos.auto.budget import Budget
 from spos.auto.controller import AutomaticRun
 from spos.auto.engine import Problem
 from spos.auto.judge import arviz_stats, own_check
@@ -39,6 +40,10 @@ def fit(
     seed: int = 0,
     beta: float = 1.0,
     kernel: Kernel | None = RBF,
+    max_seconds: float | None = None,
+    max_evaluations: int | None = None,
+    target_error: float | None = None,
+    num_draws: int | None = None,
     progress: bool | None = None,
     callback: Callback | None = None,
     checkpoint: PathLike | None = None,
@@ -61,14 +66,21 @@ def fit(
         batch_size: the rows of a minibatch, for data too tall to be seen whole in every move: of a
             `spos.posterior`, or of the plates of a NumPyro model that have a `subsample_size`,
             which alone is enough too. The run then walks around the mode with steps of its own
-            choice (`docs/tall.md`); it has no kernel, `checkpoint` or `warm_start`.
+            choice; of the arguments below it knows `num_particles`, `seed`, `max_seconds`,
+            `progress` and `callback`.
         num_particles: 100 unless `start` or `warm_start` says otherwise.
         seed: the same seed gives the same bits.
         beta: the weight of the kernel field beside the score.
         kernel: `spos.rbf()`, or None for a run without the kernel field.
+        max_seconds: ends the run, after the chunk of moves in which they have passed.
+        max_evaluations: of the log-density with its gradient, at most; ten million by default.
+        target_error: go on until the Monte-Carlo error of every mean, in standard deviations, and
+            of every log standard deviation is at most this; 0.025 by default.
+        num_draws: how many draws to return, rounded up to a multiple of the particles; by default
+            5,000 to 20,000 with 100 particles.
         progress: show a progress line; by default only on a terminal.
         callback: called with a `spos.FitProgress` after every chunk of moves; a true
-            return value ends the run, whose verdict is then "interrupted".
+            return value ends the run, which is judged by what it has.
         checkpoint: a folder. The run is saved there and goes on from there, to the same bits, when
             it is started again.
         checkpoint_every: the number of seconds between two saves.
@@ -97,6 +109,7 @@ def fit(
     checks.positive("checkpoint_every", checkpoint_every)
     if checkpoint is not None:
         checks.folder("checkpoint", checkpoint)
+    budget = Budget(max_seconds, max_evaluations, target_error, num_draws).checked()
     weight = _kernel_weight(beta, kernel)
     arviz_stats()
     if warm_start is not None and not isinstance(warm_start, Fit):
@@ -110,13 +123,15 @@ def fit(
     first = _first_particles(subject, start, num_particles, warm_start, seed)
     _check_density(subject, first)
     if tall:
-        for name, given in (("checkpoint", checkpoint), ("warm_start", warm_start)):
+        without = budget._asdict() | {"checkpoint": checkpoint, "warm_start": warm_start}
+        without.pop("max_seconds")
+        for name, given in without.items():
             if given is not None:
                 raise ValueError(f"{name} must be left out with minibatches, got {given!r:.80}")
-        found = fit_minibatches(subject, first, seed, progress, callback)
-        return _judged(subject, found)
+        found = fit_minibatches(subject, first, seed, progress, callback, max_seconds)
+        return _judged(subject, found, budget)
     problem = Problem.of(subject.target, first, weight)
-    run = _begin(subject, problem, first, seed, warm_start, redrawn=start is None)
+    run = _begin(subject, problem, first, seed, warm_start, start is None, budget)
     with contextlib.ExitStack() as stack:
         saver = None
         if checkpoint is not None:
@@ -128,7 +143,7 @@ def fit(
             }
             saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
         found = run.go(progress, callback, saver)
-    return _judged(subject, found)
+    return _judged(subject, found, budget)
 
 
 RESERVED = tuple(
@@ -197,6 +212,7 @@ def _begin(
     seed: int,
     warm_start: Fit | None,
     redrawn: bool,
+    budget: Budget,
 ) -> AutomaticRun:
     """The run at its start, or an error that says why it has none."""
     names, theta = parameters(first)
@@ -210,7 +226,7 @@ def _begin(
 
     again = redraw if model is not None and redrawn and warm is None else None
     try:
-        return AutomaticRun(problem, names, starts.two_halves(theta), seed, again, warm)
+        return AutomaticRun(problem, names, starts.two_halves(theta), seed, again, warm, budget)
     except NowhereFiniteError as error:
         guilty = broken_inputs(subject.inputs)
         if model is not None:
@@ -222,21 +238,22 @@ def _begin(
         raise
 
 
-def _judged(subject: Subject, found: Fit) -> Fit:
+def _judged(subject: Subject, found: Fit, budget: Budget) -> Fit:
     """The fit in the words of its model, and a warning if it is not to be trusted."""
     if subject.model is not None:
-        found = _in_own_words(subject.model, found)
+        found = _in_own_words(subject.model, found, budget)
     if not found.converged:
         warn(found.verdict, stacklevel=3)
     return found
 
 
-def _in_own_words(model: Model, found: Fit) -> Fit:
+def _in_own_words(model: Model, found: Fit, budget: Budget) -> Fit:
     """The draws as the model knows them, and one more check of these."""
     own = model.constrain(found.history)
     verdict = found.verdict
-    if verdict.checks and not found.interrupted:
-        verdict = dataclasses.replace(verdict, checks=(*verdict.checks, own_check(own)))
+    if verdict.checks:
+        told = own_check(own, budget.error)
+        verdict = dataclasses.replace(verdict, checks=(*verdict.checks, told))
 
     return dataclasses.replace(
         found,

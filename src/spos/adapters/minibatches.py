@@ -12,6 +12,7 @@ from spos.auto.tall.run import fit_tall
 from spos.auto.watch import Callback
 from spos.targets.batches import BatchSchedule
 from spos.targets.posterior import Posterior
+from spos.targets.source import Source
 from spos.targets.target import Target
 from spos.types import Particles
 
@@ -51,8 +52,9 @@ def with_minibatches(subject: Subject, batch_size: int | None) -> Subject:
 
 def has_minibatches(target: Target) -> bool:
     """Can its scores be corrected by those at a mode?"""
-    known = isinstance(target, Posterior) or bool(getattr(target, "plates", ()))
-    return known and target.stochastic
+    if isinstance(target, Posterior):  # the mode is looked for on all rows, so they are in memory
+        return target.stochastic and not isinstance(target.data, Source)
+    return bool(getattr(target, "plates", ())) and target.stochastic
 
 
 def fit_minibatches(
@@ -61,6 +63,7 @@ def fit_minibatches(
     seed: int,
     progress: bool | None,
     callback: Callback | None,
+    max_seconds: float | None,
 ) -> Fit:
     """See `spos.fit`."""
     target: Any = subject.target
@@ -69,7 +72,7 @@ def fit_minibatches(
     else:
         total, size = (max(sizes) for sizes in zip(*dict(target.plates).values(), strict=True))
     try:
-        return fit_tall(target, first, total, size, seed, progress, callback)
+        return fit_tall(target, first, total, size, seed, progress, callback, max_seconds)
     except NoModeError as error:
         words = "; ".join([f"{subject.name}: {error}", *broken_inputs(subject.inputs)])
         raise (ModelError if subject.model is not None else NoModeError)(words) from error

@@ -23,7 +23,7 @@ from spos.targets.target import Target
 from spos.types import Particles, PyTree
 
 STARTS, BATCHES = 4, 16  # from where, and on how much, a mode is looked for
-CLIMBS, NEWTONS, CHORDS = 300, 8, 25
+CLIMBS, NEWTONS, CHORDS = 150, 8, 25
 MOST_PARAMETERS = 1000
 FLAT = 0.05  # the length of the score in z, for each parameter, at which a mode is found
 APART = 1.0  # modes that are so many standard deviations apart are two
@@ -191,7 +191,7 @@ def _climb(
 
     def one(start: jax.Array) -> jax.Array:
         # twice: the first run ends when the gradient is small beside that of a far start
-        return descend(lose, descend(lose, start, CLIMBS), CLIMBS)
+        return jax.lax.fori_loop(0, 2, lambda _, flat: descend(lose, flat, CLIMBS), start)
 
     return jax.lax.map(one, starts)
 

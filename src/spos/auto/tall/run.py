@@ -6,6 +6,7 @@ relaxations of that normal law, of which a step h takes h. A round whose bias is
 repeated with half the step, one whose errors are too large is followed by one twice as long.
 """
 
+import math
 import time
 from typing import Any
 
@@ -39,6 +40,7 @@ def fit_tall(
     seed: int,
     show: bool | None = None,
     callback: Callback | None = None,
+    max_seconds: float | None = None,
 ) -> Fit:
     """Draws of a posterior from minibatches, with a verdict.
 
@@ -50,6 +52,7 @@ def fit_tall(
         seed: the same seed gives the same bits.
         show: a progress line.
         callback: called after every chunk of steps.
+        max_seconds: ends the run, after the chunk of steps in which they have passed.
 
     Returns:
         The draws, those of the half step.
@@ -64,7 +67,8 @@ def fit_tall(
     count, size = len(jax.tree.leaves(first)[0]), len(place.centre)
     z = np.random.default_rng(seed).normal(size=(count, size))
     noise = largest_noise(around, z, seed)
-    walk = _Walk(around, z, step_size(noise), seed, show, callback)
+    ends = math.inf if max_seconds is None else began + max_seconds
+    walk = _Walk(around, z, step_size(noise), seed, show, callback, ends)
     checks: list[Check] = []
     interrupted, length = False, LENGTH
     try:
@@ -130,9 +134,10 @@ class _Walk:
         seed: int,
         show: bool | None,
         callback: Callback | None,
+        ends: float,
     ) -> None:
         self.target, self.step, self.key = target, step, jax.random.key(seed)
-        self.callback = callback
+        self.callback, self.ends = callback, ends
         self.checks: list[Check] = []
         both = jnp.asarray(np.stack([z, z]), jnp.float32)
         self.states = _begin(target, self.both_steps, both)
@@ -176,6 +181,8 @@ class _Walk:
             told = FitProgress(phase, self.steps, nothing, nothing, tuple(self.checks))
             if self.callback(told):
                 raise Stopped
+        if time.monotonic() > self.ends:
+            raise Stopped
         return found
 
     def close(self) -> None:
