@@ -6,10 +6,10 @@ What `pip install 'spos[pymc]'` would bring along is read from the metadata of t
 packages; everything else is hidden, as if it were not there.
 """
 
-import importlib.abc
 import importlib.metadata
 import re
 import sys
+from importlib.machinery import PathFinder
 
 from packaging.requirements import Requirement
 
@@ -52,8 +52,8 @@ def closure(name: str, extra: str, found: set[str]) -> set[str]:
     return found
 
 
-class Hidden(importlib.abc.MetaPathFinder):
-    """Refuses the modules of all distributions that are not allowed."""
+class Visible:
+    """Finds what Python finds on its path, but for the modules of distributions not allowed."""
 
     def __init__(self, allowed: set[str]) -> None:
         self.homes = importlib.metadata.packages_distributions()
@@ -62,7 +62,11 @@ class Hidden(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname, path=None, target=None):
         homes = self.homes.get(fullname.partition(".")[0], [])
         if homes and not any(canonical(home) in self.allowed for home in homes):
-            raise ModuleNotFoundError(f"No module named {fullname!r} (hidden)", name=fullname)
+            return None
+        return PathFinder.find_spec(fullname, path, target)
+
+    def find_distributions(self, *args, **kwargs):
+        return PathFinder.find_distributions(*args, **kwargs)
 
 
 def main(extra: str) -> None:
@@ -77,7 +81,8 @@ def main(extra: str) -> None:
     importlib.metadata.version = version
     for name in [name for name in sys.modules if name.startswith("packaging")]:
         del sys.modules[name]
-    sys.meta_path.insert(0, Hidden(allowed))
+    seen = Visible(allowed)
+    sys.meta_path[:] = [seen if each is PathFinder else each for each in sys.meta_path]
     exec(FIRST + USES[extra], {})
     print(f"{extra}: {len(allowed)} packages are enough")
 
