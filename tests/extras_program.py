@@ -7,6 +7,7 @@ packages; everything else is hidden, as if it were not there.
 """
 
 import importlib.metadata
+import pathlib
 import re
 import sys
 from importlib.machinery import PathFinder
@@ -56,7 +57,12 @@ class Visible:
     """Finds what Python finds on its path, but for the modules of distributions not allowed."""
 
     def __init__(self, allowed: set[str]) -> None:
-        self.homes = importlib.metadata.packages_distributions()
+        spec = PathFinder.find_spec("setuptools")
+        own = pathlib.Path(spec.origin).parent / "_vendor" if spec is not None else None
+        copies = {each.name for each in own.iterdir()} if own and own.is_dir() else set()
+        known = importlib.metadata.packages_distributions()
+        # setuptools brings copies of some packages, which may be installed beside it too
+        self.homes = {top: homes for top, homes in known.items() if top not in copies}
         self.allowed = allowed
 
     def find_spec(self, fullname, path=None, target=None):

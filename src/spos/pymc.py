@@ -9,12 +9,11 @@ from typing import Any
 from spos.adapters.fit import fit
 
 
-def sample(model: Any = None, *, log_likelihood: bool = False, **options: Any) -> Any:
+def sample(model: Any = None, **options: Any) -> Any:
     """Fit a PyMC model, and return what `pymc.sample` returns.
 
     Args:
         model: a `pymc.Model`; None means that of the `with` block around the call.
-        log_likelihood: add the log-likelihood of every observation, which `az.loo` needs.
         **options: those of `spos.fit`, such as `seed`.
 
     Returns:
@@ -33,6 +32,6 @@ def sample(model: Any = None, *, log_likelihood: bool = False, **options: Any) -
     except ImportError as error:
         raise ImportError("spos.pymc needs PyMC: pip install 'spos[pymc]'") from error
     found = fit(pymc.modelcontext(model), **options)
-    draws = found.to_arviz(log_likelihood=log_likelihood)
+    draws = found.to_arviz()
     draws.posterior.attrs |= {"converged": int(found.converged), "verdict": str(found.verdict)}
     return draws
