@@ -68,6 +68,11 @@ class Source(Short):
 
 
 CASES = {
+    "no executor": (
+        lambda: spos.compare(log_prob, {"a": spos.sgld(log_prob, 0.1)}, START, 3, executor=2),
+        TypeError,
+        r"executor must have submit\(function, \*arguments\).*got 2",
+    ),
     # data that are read
     "a source without a batch size": (
         lambda: posterior(data=Source()),
@@ -200,6 +205,11 @@ CASES = {
         lambda: init(np.ma.masked_less(np.ones((4, 2), np.float32), 0)),
         TypeError,
         r"particles: theta .*mask",
+    ),
+    "another byte order": (
+        lambda: init(np.ones((4, 2), ">f8")),
+        TypeError,
+        r"particles: theta .*byte order.*>f8.*astype\('float64'\)",
     ),
     "a table of pandas": (
         lambda: init({"w": pandas.DataFrame(np.ones((4, 2)))}),

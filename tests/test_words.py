@@ -78,7 +78,6 @@ LOCAL = {
     "num_bins",
     "num_bootstrap",
     "num_directions",
-    "num_draws",
     "num_episodes",
     "num_iterations",
     "num_permutations",

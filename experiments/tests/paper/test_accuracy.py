@@ -20,6 +20,7 @@ from spos_experiments.paper.accuracy import calibration, methods, models, refere
 from spos_experiments.paper.accuracy.findings import Found, accuracy_table, findings, row
 from spos_experiments.paper.accuracy.methods import Outcome, Sampled
 from spos_experiments.paper.accuracy.reference import Reference
+from spos_experiments.paper.accuracy.so_far import so_far
 
 SIMULATIONS = 500
 
@@ -90,7 +91,7 @@ def test_a_wrong_answer_may_be_given_once_if_it_is_not_called_converged():
     [(RIGHT, True, HOLDS), (SHIFTED, False, HOLDS), (SHIFTED, True, NOT_SEEN)],
 )
 def test_a_trap_is_a_wrong_answer_that_is_called_converged(mean, said, verdict):
-    runs = {("funnel", "spos"): outcome(mean, TRUTH.sd, said)}
+    runs = {("funnel", "sgld"): outcome(mean, TRUTH.sd, said)}
     found = findings(accuracy.Settings(models=("funnel",)), Found({"funnel": TRUTH}, runs, {}))
     assert [claim.verdict for claim in found.claims] == [verdict]
 
@@ -99,8 +100,8 @@ def test_time_and_kernel_are_judged_in_pairs():
     names = ("m0", "m1", "m2")
     runs = {}
     for n, name in enumerate(names):
-        runs[name, "spos"] = outcome(RIGHT, TRUTH.sd * 1.01, True, seconds=2.0 + n)
-        runs[name, "sgld"] = outcome(RIGHT + 0.04 + n / 100, TRUTH.sd * 1.02, True)
+        runs[name, "spos"] = outcome(RIGHT, TRUTH.sd * 1.01, True)
+        runs[name, "sgld"] = outcome(RIGHT + 0.04 + n / 100, TRUTH.sd * 1.02, True, 2.0 + n)
         runs[name, "nuts"] = outcome(RIGHT, TRUTH.sd, True, seconds=1.0)
     found = findings(accuracy.Settings(models=names), Found(dict.fromkeys(names, TRUTH), runs, {}))
     claims = {claim.claim: claim.verdict for claim in found.claims}
@@ -124,6 +125,10 @@ def test_nuts_and_exact_references():
     np.testing.assert_allclose(exact.mean, -3.2, atol=0.15)
     np.testing.assert_allclose(exact.sd, np.sqrt(1 + 64 * 0.84), rtol=0.02)
     assert not exact.weak
+    known = reference.make("conversion", tiny)  # a Beta(4, 98) and Gamma laws, by hand
+    assert known.names == ["share[0]", "share[1]", "value[0]", "value[1]"]
+    np.testing.assert_allclose(known.mean, [4 / 102, 10 / 102, 4 / 0.5, 10 / 1.0])
+    np.testing.assert_allclose(known.sd[2:], [2 / 0.5, np.sqrt(10) / 1.0])
 
 
 def conjugate_draws(rng, totals, width=1.0, count=100):
@@ -210,8 +215,8 @@ def test_a_run_is_recorded_drawn_and_resumed(monkeypatch, tmp_path):
     assert verdicts["Ranks of the truth among the draws of an automatic run are uniform."] == HOLDS
 
 
-def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):
-    """Without running SPOS again: each repeat has its own start."""
+def test_svgd_begins_where_fit_ended_and_pays_for_it(monkeypatch, tmp_path):
+    """Without running it again: each repeat has its own start."""
     begun, asked = [], []
 
     def first(name, settings):
@@ -222,12 +227,12 @@ def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):
     def second(name, settings):
         return lambda seed, start: begun.append(start["x"][0]) or Sampled(np.ones((3, 1)), 7)
 
-    monkeypatch.setattr(methods, "METHODS", {"spos": first, "svgd": second})
+    monkeypatch.setattr(methods, "METHODS", {"sgld": first, "svgd": second})
     settings = accuracy.Settings(repeats=2)
     found = methods.kept(tmp_path, "radon", "svgd", settings, 3)
     assert (asked, begun) == ([3, 1003], [3, 1003])
     assert found.evaluations == [57, 57]
-    before = methods.kept(tmp_path, "radon", "spos", settings, 3)
+    before = methods.kept(tmp_path, "radon", "sgld", settings, 3)
     assert len(asked) == 2
     assert (found.seconds > before.seconds).all()
 
@@ -251,3 +256,8 @@ def test_the_page_quotes_the_record():
     told = " ".join((HERE / "README.md").read_text().split())
     assert f"On {total} models of everyday statistics it is right on {count}" in told
     assert f"with {median} times the gradients of NUTS in the median" in told
+
+
+def test_the_page_quotes_the_runs_of_the_present_engine():
+    store = HERE / "experiments" / "results" / "accuracy" / "runs" / accuracy.Settings().mark()
+    assert so_far(store) in (HERE / "docs" / "automatic.md").read_text()
