@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spos.estimators.base import NetworkEstimator
 from spos.networks import predict
+from spos.networks.rows import Rows
 from spos.targets import likelihoods
 
 
@@ -58,6 +59,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = False
+    _simplest = "how often each class comes"
     classes_: np.ndarray
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -147,7 +149,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, y = validate_data(self, X, y, dtype=np.float64, reset=False)
-        return self._log_predictive(self.scaling_.inputs(X), self._places(y).astype(np.int32))
+        return self._log_predictive(self._prepared(X), self._places(y).astype(np.int32))
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         check_classification_targets(y)
@@ -165,6 +167,15 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         if len(unknown):
             raise ValueError(f"y must be of the classes {self.classes_}, got also {unknown}")
         return np.searchsorted(self.classes_, y)
+
+    def _is_useless(self, training: Rows, judged: Rows) -> bool:
+        classes = np.arange(len(self.classes_))
+        counts = np.array([training.weights[training.y == c].sum() for c in classes])
+        shares = (counts + 0.5) / (counts + 0.5).sum()
+        places = judged.y.astype(np.int32)
+        ours = self._log_predictive(self._prepared(judged.x), places)
+        gain = np.average(ours - np.log(shares)[places], weights=judged.weights)
+        return bool(gain <= 0.0)
 
     def _outputs(self) -> tuple[int, likelihoods.Likelihood]:
         return len(self.classes_), likelihoods.categorical()

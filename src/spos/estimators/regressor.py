@@ -11,17 +11,27 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spos import checks
+from spos.estimators import mixture
 from spos.estimators.base import NetworkEstimator
 from spos.networks import predict
+from spos.networks.looks import clearly_better
+from spos.networks.rows import FEWEST_TO_SPLIT, Rows, Scaling, scaling_of, split
 from spos.targets import likelihoods
 
-HALVINGS = 50  # of the bracket of a quantile
+NOISES = {  # does it vary, and has it heavy tails?
+    "constant": (False, False),
+    "heteroscedastic": (True, False),
+    "student_t": (True, True),
+}
+TRANSFORMS = ("none", "yeo_johnson")
+AUTO = "auto"
+HELD_OUT, SHORTER = 1 / 3, 5  # share of the rows, and of the steps, of a run that helps to choose
+VARYING_STEP = 1 / 3  # of the method's own: a log-variance that depends on x is steep
 
 
 class Variance(NamedTuple):
@@ -67,12 +77,17 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = True
+    _simplest = "the mean of y"
+    n_outputs_: int
+    noise_: str
+    transform_: str
 
     def __init__(
         self,
         hidden: Iterable[int] = (50,),
         *,
-        noise: str = "constant",
+        noise: str = AUTO,
+        transform: str = AUTO,
         n_particles: int = 20,
         method: str = "spos",
         beta: float = 10.0,
@@ -102,6 +117,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             progress=progress,
         )
         self.noise = noise
+        self.transform = transform
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """One epoch on new rows, at a constant step.
@@ -127,15 +143,10 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             return_std: give the standard deviation of y too, noise included.
 
         Returns:
-            The mean, (n,), or a tuple of it and the standard deviation.
+            The mean, (n,) or (n, n_outputs), or a tuple of it and the standard deviation.
         """
-        if not return_std:
-            return self._moments(X, lambda mean, variance: mean.mean(0)) * self._unit + self._centre
-        mean, aleatoric, epistemic = self._moments(X, _mean_and_variances)
-        return (
-            mean * self._unit + self._centre,
-            np.sqrt(aleatoric + epistemic) * self._unit,
-        )
+        mean, aleatoric, epistemic = self._said_of(X, self._moments)
+        return (mean, np.sqrt(aleatoric + epistemic)) if return_std else mean
 
     def predict_variance(self, X: Any) -> Variance:
         """The variance of y in two parts.
@@ -145,10 +156,32 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
         Returns:
             `aleatoric`, noise that no data would remove, and `epistemic`, doubt about the network
-            that more data would; each (n,).
+            that more data would; each like a prediction.
         """
-        _, aleatoric, epistemic = self._moments(X, _mean_and_variances)
-        return Variance(aleatoric * self._unit**2, epistemic * self._unit**2)
+        _, aleatoric, epistemic = self._said_of(X, self._moments)
+        return Variance(aleatoric, epistemic)
+
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
+        """What y is below with these probabilities.
+
+        Args:
+            X: features, (n, n_features).
+            quantiles: the probabilities, each in (0, 1).
+
+        Returns:
+            A column for each quantile: (n, len(quantiles)), with the outcomes in between if there
+            are several.
+
+        Raises:
+            ValueError: a probability is out of range.
+        """
+        levels = np.atleast_1d(np.asarray(quantiles, np.float64))
+        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(f"quantiles must be numbers in (0, 1), got {quantiles!r}")
+        found = self._said_of(
+            X, lambda *law: tuple(self._back(mixture.quantile(p, *law)) for p in levels)
+        )
+        return np.stack(found, axis=-1)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Between which ends a new y lies, with equal chances below and above.
@@ -158,7 +191,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             level: the probability that it does, in (0, 1).
 
         Returns:
-            The lower and the upper ends, each (n,).
+            The lower and the upper ends, each like a prediction.
 
         Raises:
             ValueError: `level` is out of range.
@@ -166,10 +199,8 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         if not checks.fraction("level", level) > 0:
             raise ValueError(f"level must be a number in (0, 1), got {level!r}")
         tail = (1.0 - level) / 2.0
-        low, high = self._moments(
-            X, lambda *parts: (_quantile(tail, *parts), _quantile(1.0 - tail, *parts))
-        )
-        return low * self._unit + self._centre, high * self._unit + self._centre
+        ends = self.predict_quantiles(X, (tail, 1.0 - tail))
+        return ends[..., 0], ends[..., 1]
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Draws of y. One draw is one network, with noise of its own at each row.
@@ -180,65 +211,120 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             random_state: as in scikit-learn.
 
         Returns:
-            The draws, one column each: (n, n_samples).
+            The draws, one column each: (n, n_samples), with the outcomes in between if there are
+            several.
         """
         check_is_fitted(self)
         rng = check_random_state(random_state)
         networks = len(self.particles_["weights"]["b0"])
         chosen = rng.randint(networks, size=checks.whole("n_samples", n_samples))
-        mean, deviation = self._moments(
-            X, lambda mean, variance: (mean[chosen].T, np.sqrt(variance[chosen]).T)
+        return self._said_of(
+            X,
+            lambda *law: np.moveaxis(
+                self._back(mixture.draw(rng, *(part[chosen] for part in law))), 0, -1
+            ),
         )
-        drawn: np.ndarray = mean + deviation * rng.normal(size=mean.shape)
-        return drawn * self._unit + self._centre
 
     def log_predictive(self, X: Any, y: Any) -> np.ndarray:
         """The log-density of y under the mixture of all networks.
 
         Args:
             X: features, (n, n_features).
-            y: n numbers.
+            y: n numbers, or n rows of them.
 
         Returns:
             One value for each row.
         """
         check_is_fitted(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=False, y_numeric=True)
-        return self._log_predictive(self.scaling_.inputs(X), self.scaling_.targets(y))
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, reset=False, y_numeric=True, multi_output=True
+        )
+        return self._log_density(X, self._encode(y, known=True))
 
-    def _moments(self, X: Any, summary: Callable[..., Any]) -> Any:
-        return self._said(predict.moments, summary, self._inputs(X))
+    def _log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        terms = self._log_predictive(self._prepared(X), self.scaling_.targets(y))
+        return terms + self.scaling_.log_slope(y)
 
-    @property
-    def _centre(self) -> float:
-        return self.scaling_.y_centre
+    def _said_of(self, X: Any, summary: Callable[..., Any]) -> Any:
+        """`summary` of the law of every outcome by every network; see `mixture`."""
+        return self._said(predict.laws, summary, self._inputs(X))
 
-    @property
-    def _unit(self) -> float:
-        return self.scaling_.y_unit
+    def _moments(
+        self, place: np.ndarray, scale: np.ndarray, heaviness: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        variance = scale**2 / (1.0 - 2.0 * heaviness)
+        mean, variance = self.scaling_.moments(self._flat(place), self._flat(variance))
+        return mean.mean(0), variance.mean(0), mean.var(0)
+
+    def _back(self, scaled: np.ndarray) -> np.ndarray:
+        """In the units of y."""
+        return self.scaling_.outcomes(self._flat(scaled))
+
+    def _flat(self, parts: np.ndarray) -> np.ndarray:
+        """Without the axis of outcomes, if y has none."""
+        return parts if self.n_outputs_ > 1 else parts[..., 0]
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
-        return np.asarray(y, np.float64)
+        y = np.asarray(y, np.float64)
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        count = 1 if y.ndim == 1 else y.shape[1]
+        if not known:
+            self.n_outputs_ = count
+        elif count != self.n_outputs_:
+            raise ValueError(f"y must have {self.n_outputs_} outcomes a row, got {count}")
+        return y
 
     def _outputs(self) -> tuple[int, likelihoods.Likelihood]:
-        checks.one_of("noise", self.noise, ("constant", "heteroscedastic"))
-        if self.noise == "constant":
-            return 1, likelihoods.gaussian()
-        return 2, likelihoods.heteroscedastic()
+        return 2 * self.n_outputs_, likelihoods.location_scale(*NOISES[self.noise_])
 
+    def _scaling(self, rows: Rows) -> Scaling:
+        return scaling_of(rows, True, robust=True, transform=self.transform_ == "yeo_johnson")
 
-def _mean_and_variances(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, ...]:
-    return mean.mean(0), variance.mean(0), mean.var(0)
+    @property
+    def _step_share(self) -> float:  # type: ignore[override]
+        return VARYING_STEP if NOISES[self.noise_][0] else 1.0
 
+    def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
+        """Noise and transform, by the likelihood of rows that a few short runs did not see."""
+        checks.one_of("noise", self.noise, (AUTO, *NOISES))
+        checks.one_of("transform", self.transform, (AUTO, *TRANSFORMS))
+        self.noise_ = "heteroscedastic" if self.noise == AUTO else self.noise
+        self.transform_ = "none" if self.transform == AUTO else self.transform
+        if len(rows.y) < FEWEST_TO_SPLIT:
+            return
+        training, held_out = split(rows, HELD_OUT, rng)
+        seed = int(rng.randint(2**31 - 1))
 
-def _quantile(level: float, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Of the mixture, by halving: it lies between those of its parts."""
-    deviation = np.sqrt(variance)
-    own = mean + ndtri(level) * deviation
-    low, high = own.min(0), own.max(0)
-    for _ in range(HALVINGS):
-        centre = 0.5 * (low + high)
-        below = ndtr((centre - mean) / deviation).mean(0) < level
-        low, high = np.where(below, centre, low), np.where(below, high, centre)
-    middle: np.ndarray = 0.5 * (low + high)
-    return middle
+        def terms() -> np.ndarray:
+            self.scaling_ = self._scaling(training)
+            run = self._train(training, max(1, num_steps // SHORTER), True, seed, last_step=0.1,
+                              average=self.average)  # fmt: skip
+            self.particles_ = run.particles
+            found = self._log_density(held_out.x, held_out.y)
+            del self.particles_
+            return found
+
+        choices = {"transform_": TRANSFORMS[1:], "noise_": ("constant", "student_t")}
+        best: np.ndarray | None = None
+        for name, others in choices.items():
+            if getattr(self, name[:-1]) != AUTO:
+                continue
+            best = terms() if best is None else best
+            for other in others:
+                before = getattr(self, name)
+                setattr(self, name, other)
+                found = terms()
+                if clearly_better(found, best, held_out.weights):
+                    best = found
+                else:
+                    setattr(self, name, before)
+
+    def _is_useless(self, training: Rows, judged: Rows) -> bool:
+        mean, _, _ = self._said(predict.laws, self._moments, self._prepared(judged.x))
+        simplest = np.average(training.y, axis=0, weights=training.weights)
+        scale = np.abs(judged.y).max() or 1.0  # squares of large numbers are not finite
+        ours, theirs = (
+            np.average(((judged.y - said) / scale) ** 2, axis=0, weights=judged.weights)
+            for said in (mean, simplest)
+        )
+        return bool(np.mean(theirs) > 0.0 and np.all(ours >= theirs))

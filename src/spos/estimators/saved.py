@@ -7,7 +7,7 @@ network that its settings describe.
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from spos.io import archive, schema
 from spos.networks.rows import Scaling
 from spos.result import versions
+from spos.targets.layers import Dense
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles, PathLike
 
@@ -58,6 +59,9 @@ class Saved(NamedTuple):
     validation_scores_: np.ndarray
     particles_: Particles
     classes_: Labels | None = None
+    n_outputs_: int | None = None
+    noise_: str | None = None
+    transform_: str | None = None
     feature_names_in_: Labels | None = None
 
 
@@ -92,16 +96,17 @@ def load(kind: type, path: PathLike) -> Any:
         for name, value in found._asdict().items():
             if name.endswith("_") and value is not None:
                 setattr(estimator, name, value.array() if isinstance(value, Labels) else value)
-        must_fit(estimator.particles_, estimator._network(), estimator.n_features_in_, at_least=1)
+        must_fit(estimator.particles_, estimator._network(), at_least=1)
     return estimator
 
 
-def must_fit(
-    particles: Particles, network: BayesianNetwork, num_features: int, at_least: int
-) -> None:
-    """Are these particles of this network, and enough of them?"""
-    x = np.zeros((1, num_features), np.float32)
-    y = np.zeros(1, np.int32 if network.likelihood.classes else np.float32)
+def must_fit(particles: Particles, network: BayesianNetwork, at_least: int) -> None:
+    """Are these particles of this network of dense layers, and enough of them?"""
+    sizes = cast(Dense, network.network).sizes
+    x = np.zeros((1, sizes[0]), np.float32)
+    y = np.zeros((1, sizes[-1] // 2), np.float32)
+    if network.likelihood.classes:
+        y = np.zeros(1, np.int32)
     one = jax.eval_shape(functools.partial(network.start, jax.random.key(0), 1), x, y)
     wanted, found = _forms(one), _forms(particles)
     if wanted != found:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from spos.networks.rows import pad_rows
@@ -36,6 +37,14 @@ def moments(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax
 
 
 @compiled()
+def laws(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax.Array, ...]:
+    """Location, scale and 1/ν of the t of every outcome by every network, each (S, n, k)."""
+    parts = jax.vmap(network.likelihood.parts)
+    place, log_variance, heaviness = parts(particles["likelihood"], network.outputs(particles, x))
+    return place, jnp.exp(0.5 * log_variance), jnp.broadcast_to(heaviness[:, None], place.shape)
+
+
+@compiled()
 def log_terms(network: BayesianNetwork, particles: Particles, x: Any, y: Any) -> jax.Array:
     """log p(y | x) by every network: (S, n)."""
     return network.log_terms(particles, x, y)
@@ -51,7 +60,7 @@ def by_blocks(
     """What the networks say of all rows, in float64.
 
     Args:
-        program: `outputs`, `moments` or `log_terms`.
+        program: `outputs`, `moments`, `laws` or `log_terms`.
         network: of the particles.
         particles: the networks.
         *rows: arrays with a leading axis of rows.
