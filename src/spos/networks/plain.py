@@ -4,9 +4,10 @@ This file imports nothing else, so that a model that was exported predicts where
 scikit-learn is installed: copy it, and `Exported.load("model.npz").predict(X)`.
 
 A column of X beyond `x_limit` units grows like a logarithm, so that an outlier stays one without
-ruling the network. Outcomes may be bent by Yeo and Johnson's transform before they are standardised:
+ruling the network. Outcomes may be bent by Yeo and Johnson's transform before they are scaled: with
+z = (y - origin) / scale,
 
-    t = sign(z) ((1 + |z|)^a - 1) / a,    a = λ where z >= 0 and 2 - λ below,    z = (y - origin) / scale
+    t = sign(z) ((1 + |z|)^a - 1) / a,    a = λ where z >= 0 and 2 - λ below,
 
 which is log(1 + |z|) for a = 0, and z itself for λ = 1. With λ in [0, 2] every t has a y.
 """

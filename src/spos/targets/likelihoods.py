@@ -9,7 +9,7 @@ A log-variance without bounds explodes where there are few rows: c bends it smoo
 and above log 10⁻⁶, so that noise is at most five standard deviations of a scaled y.
 
 A likelihood with parameters of its own brings their prior, in the coordinates they are sampled in:
-with ℓ = log γ,  log p(ℓ) = aℓ - b e^ℓ + const. The tails are sampled as τ with 1/ν = sigmoid(τ) 2/5,
+with ℓ = log γ,  log p(ℓ) = aℓ - b e^ℓ + const. Tails are sampled as τ with 1/ν = sigmoid(τ) 2/5,
 which is uniform on (0, 2/5): ν is above 2.5, and y has a variance.
 """
 
