@@ -73,23 +73,23 @@ TUNED: dict[str, Packaged] = {  # on which defaults may be tuned
     "heart": _keel("heart"),
 }
 JUDGED: dict[str, Packaged] = {  # on which nothing is ever tuned
-    "computers": _r("Ecdat/Computers", "price"),
     "griliches": _r("Ecdat/Griliches", "lw", *IN_1980),
+    "saheart": _keel("saheart"),
     "midwest": _r("ggplot2/midwest", "percbelowpoverty", *POVERTY),
+    "breast_cancer": Packaged("sklearn", "breast_cancer", "target", classes=True),
     "crime": _r("Ecdat/Crime", "crmrte", "county"),
+    "german": _keel("german"),
     "empluk": _r("plm/EmplUK", "emp", "firm"),
+    "vowel": _keel("vowel"),
+    "computers": _r("Ecdat/Computers", "price"),
+    "segment": _keel("segment"),
     "wages": _r("Ecdat/Wages", "lwage"),
     "randhie": Packaged("statsmodels", "datasets/randhie/randhie.csv", "mdvis"),
-    "german": _keel("german"),
-    "saheart": _keel("saheart"),
-    "segment": _keel("segment"),
-    "vowel": _keel("vowel"),
-    "breast_cancer": Packaged("sklearn", "breast_cancer", "target", classes=True),
 }
 PACKAGED = {**TUNED, **JUDGED}
 
 
-def load(name: str, most: int = 2000) -> Frame:
+def load(name: str, most: int = 1000) -> Frame:
     """The table of this name.
 
     Args:

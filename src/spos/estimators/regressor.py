@@ -31,7 +31,7 @@ NOISES = {  # does it vary, and has it heavy tails?
 TRANSFORMS = ("none", "yeo_johnson")
 AUTO = "auto"
 HELD_OUT, SHORTER = 1 / 3, 5  # share of the rows, and of the steps, of a run that helps to choose
-VARYING_STEP = 1 / 3  # of the method's own: a log-variance that depends on x is steep
+VARYING_STEP = 2 / 3  # of the method's own: a log-variance that depends on x is steep
 
 
 class Variance(NamedTuple):

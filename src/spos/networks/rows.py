@@ -153,12 +153,12 @@ def scaling_of(
 def _bent(y: np.ndarray, weights: np.ndarray | None) -> tuple[float, ...]:
     """The fields of a `Scaling` for one outcome, by the likelihood of a Gaussian behind the bend.
 
-    Outcomes that are never negative have their zero, others bend around their mean.
+    Outcomes that are never negative may bend around zero, others bend around their mean.
     """
     centre, unit = _centre_and_unit(y, weights)
     around = [(float(centre), float(unit))]
-    if y.min() >= 0.0 and (middle := float(np.median(y[y > 0]) if (y > 0).any() else 0.0)) > 0:
-        around.append((0.0, middle))
+    if y.min() >= 0.0 and (y > 0).any():
+        around += [(0.0, float(scale)) for scale in np.quantile(y[y > 0], [0.05, 0.5])]
     best: tuple[float, ...] = ()
     highest = -np.inf
     for origin, scale in around:

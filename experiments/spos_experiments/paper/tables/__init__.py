@@ -43,8 +43,8 @@ ABOUT = (
 @dataclass(frozen=True)
 class Settings:
     tables: tuple[str, ...] = option(tuple(JUDGED), "which tables", choices=tuple(PACKAGED))
-    splits: int = option(2, "random splits of a table", at_least=1)
-    rows: int = option(2000, "of a table, at most", at_least=100)
+    splits: int = option(1, "random splits of a table", at_least=1)
+    rows: int = option(1000, "of a table, at most", at_least=100)
     ours: tuple[tuple[str, Any], ...] = ()  # settings of our estimators; none are the defaults
 
     def quick(self) -> "Settings":
