@@ -7,7 +7,6 @@ and keeps those that predict the validation set best.
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import jax
@@ -17,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spos import checks
-from spos.estimators import saved
+from spos.estimators import saved, useful
 from spos.networks import predict
 from spos.networks.looks import pooled
 from spos.networks.methods import FULL_STEP as FULL_WIDTH
@@ -37,15 +36,14 @@ from spos.targets import bnn, priors
 from spos.targets.layers import relu_network
 from spos.targets.likelihoods import Likelihood
 from spos.targets.network import BayesianNetwork
-from spos.types import Particles, PathLike
+from spos.types import Particles
 
 EPOCHS, FEWEST_STEPS, MOST_STEPS = 40, 2000, 20_000  # where num_steps is left open
 STEPS_IN_PART = 500  # at least, of `partial_fit`
-ENOUGH_TO_JUDGE, MOST_JUDGED = 30, 2000  # rows that tell whether a fit is of use
 FIRST_ROWS = 64  # tell how large the first errors are
 
 
-class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A sampled Bayesian network with scikit-learn's manners."""
 
     def __init__(
@@ -80,7 +78,6 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self.progress = progress
 
     _numbers: ClassVar[bool]  # are targets numbers, or classes?
-    _simplest: ClassVar[str]  # what predicts without looking at X
     _step_share: float = 1.0  # of the method's own step
     n_features_in_: int
     n_iter_: int
@@ -137,7 +134,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         )
         self.particles_ = trained.particles
         self.validation_scores_ = np.asarray(trained.scores)
-        self._warn_if_useless(training, validation)
+        useful.warn_if_not(self, training, validation)
         return self
 
     def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
@@ -148,22 +145,6 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             return checks.whole("num_steps", self.num_steps)
         batches = rows / checks.whole("batch_size", self.batch_size)
         return min(max(math.ceil(EPOCHS * batches), FEWEST_STEPS), MOST_STEPS)
-
-    def _warn_if_useless(self, training: Rows, validation: Rows | None) -> None:
-        """By the validation set, or by all rows where that is too small to tell."""
-        judged = training
-        if validation is not None and len(validation.y) >= ENOUGH_TO_JUDGE:
-            judged = validation
-        if self._is_useless(training, judged.take(np.arange(min(len(judged.y), MOST_JUDGED)))):
-            warnings.warn(
-                f"this fit predicts no better than {self._simplest}: y may not depend on X, or "
-                "num_steps or step_size may be too small or too large",
-                stacklevel=4,
-            )
-
-    def _is_useless(self, training: Rows, judged: Rows) -> bool:
-        """Are `judged` predicted no better than by what `training` says without X?"""
-        raise NotImplementedError
 
     def _more(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Steps on rows that join those seen before, which they stand for."""
@@ -200,10 +181,15 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             multi_output=self._numbers,
         )
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = self._class_weights(y, weights)
         counts = weights > 0
         if not counts.any():
             raise ValueError("sample_weight must be above 0 for at least one row, got zeros alone")
         return merged(Rows(X[counts], self._encode(y[counts], known), weights[counts]))
+
+    def _class_weights(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """How often a row counts, its class considered."""
+        return weights
 
     def _scaling(self, rows: Rows) -> Scaling:
         """The networks' units, by the training set."""
@@ -293,37 +279,22 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         """`summary` of what the networks say of rows in their units."""
         return predict.by_blocks(program, self._network(), self.particles_, *rows, summary=summary)
 
+    def score_samples(self, X: Any, y: Any) -> np.ndarray:
+        """`log_predictive` by scikit-learn's name: how likely each outcome is.
+
+        Args:
+            X: features, (n, n_features).
+            y: what was observed.
+
+        Returns:
+            One value for each row.
+        """
+        terms: np.ndarray = self.log_predictive(X, y)  # type: ignore[attr-defined]
+        return terms
+
     def _log_predictive(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         log_density: np.ndarray = self._said(predict.log_terms, predict.mixture, x, y)
         return log_density
-
-    def save(self, path: PathLike) -> Path:
-        """Write the fitted estimator to one file, atomically and without pickle.
-
-        Args:
-            path: of the file, which usually ends in `.npz`.
-
-        Returns:
-            The path.
-        """
-        check_is_fitted(self)
-        return saved.save(self, path)
-
-    @classmethod
-    def load(cls, path: PathLike) -> Self:
-        """Read what `save` wrote.
-
-        Args:
-            path: of the file.
-
-        Returns:
-            The fitted estimator, which predicts the same bits.
-
-        Raises:
-            ValueError: the file is damaged, or holds something else.
-        """
-        estimator: Self = saved.load(cls, path)
-        return estimator
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "particles_")

@@ -1,7 +1,8 @@
 """Regression with intervals.
 
-Each of S networks says y ~ N(μ_s(x), σ_s²(x)), and the prediction is their mixture. Its variance
-has two parts, noise that no data would remove and doubt about the network that more data would:
+Each of S networks says that y has mean μ_s(x) and variance σ_s²(x), as a Gaussian or a Student t,
+and the prediction is their mixture (`mixture.py`). Its variance has two parts, noise that no data
+would remove and doubt about the network that more data would:
 
     Var y  =  (1/S) Σ_s σ_s²      +  (1/S) Σ_s (μ_s - μ̄)²
               aleatoric              epistemic
@@ -16,21 +17,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spos import checks
-from spos.estimators import mixture
+from spos.estimators import choice, mixture, plot
 from spos.estimators.base import NetworkEstimator
 from spos.networks import predict
-from spos.networks.looks import clearly_better
-from spos.networks.rows import FEWEST_TO_SPLIT, Rows, Scaling, scaling_of, split
+from spos.networks.rows import Rows, Scaling, scaling_of
 from spos.targets import likelihoods
 
-NOISES = {  # does it vary, and has it heavy tails?
-    "constant": (False, False),
-    "heteroscedastic": (True, False),
-    "student_t": (True, True),
-}
-TRANSFORMS = ("none", "yeo_johnson")
-AUTO = "auto"
-HELD_OUT, SHORTER = 1 / 3, 5  # share of the rows, and of the steps, of a run that helps to choose
 VARYING_STEP = 2 / 3  # of the method's own: a log-variance that depends on x is steep
 
 
@@ -45,12 +37,15 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """A Bayesian neural network for numbers.
 
     The defaults are made for tables of 100 to 50,000 rows. Features and target are standardised
-    inside, by the training set.
+    inside, by the training set, and outliers among features drawn near. y may have several columns,
+    whose noises are independent.
 
     Args:
         hidden: widths of the hidden layers (relu); () is a linear model.
-        noise: "constant", one unknown size everywhere, or "heteroscedastic", learnt as a function
-            of the features.
+        noise: "constant", one unknown size everywhere; "heteroscedastic", learnt as a function of
+            the features; or "student_t", which has heavy tails as well. "auto" takes the one under
+            which rows that short runs did not see are likeliest; `noise_` tells which.
+        transform: of y, "none" or "yeo_johnson", for skewed outcomes; "auto" chooses likewise.
         n_particles: networks that are sampled together.
         method: "spos", "svgd", "sgld", "psgld", … (`spos.networks.methods.METHODS`).
         beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
@@ -63,7 +58,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         validation_fraction: share of the rows in the validation set, by which training stops early;
             500 rows at most, and none below 50 rows. 0 trains on all rows and takes all steps.
         patience: evaluations without a better prediction of the validation set before training
-            stops.
+            stops, in the second half of the steps.
         warm_start: `fit` goes on from the particles and the scaling it has.
         random_state: as in scikit-learn; the same number gives the same bits.
         progress: show a progress line; by default only on a terminal.
@@ -77,7 +72,6 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = True
-    _simplest = "the mean of y"
     n_outputs_: int
     noise_: str
     transform_: str
@@ -86,8 +80,8 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         self,
         hidden: Iterable[int] = (50,),
         *,
-        noise: str = AUTO,
-        transform: str = AUTO,
+        noise: str = choice.AUTO,
+        transform: str = choice.AUTO,
         n_particles: int = 20,
         method: str = "spos",
         beta: float = 10.0,
@@ -120,7 +114,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         self.transform = transform
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """One epoch on new rows, at a constant step.
+        """Whole epochs on new rows, 500 steps at least, at a constant step.
 
         They count as new each time they come, and stand for all rows seen so far. The first call
         sets the scaling.
@@ -225,6 +219,23 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             ),
         )
 
+    def plot(
+        self, X: Any, y: Any = None, feature: int = 0, level: float = 0.9, axes: Any = None
+    ) -> Any:
+        """The prediction along one feature, with bands of outcomes and of doubt about the mean.
+
+        Args:
+            X: features, (n, n_features). All but one are held at their medians.
+            y: outcomes, which are shown as points.
+            feature: the column that varies.
+            level: the probability that an outcome lies in the wide band.
+            axes: of matplotlib, to draw on; by default new ones.
+
+        Returns:
+            The axes.
+        """
+        return plot.bands(self, X, y, feature, level, axes)
+
     def log_predictive(self, X: Any, y: Any) -> np.ndarray:
         """The log-density of y under the mixture of all networks.
 
@@ -275,56 +286,14 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return y
 
     def _outputs(self) -> tuple[int, likelihoods.Likelihood]:
-        return 2 * self.n_outputs_, likelihoods.location_scale(*NOISES[self.noise_])
+        return 2 * self.n_outputs_, likelihoods.location_scale(*choice.NOISES[self.noise_])
 
     def _scaling(self, rows: Rows) -> Scaling:
         return scaling_of(rows, True, robust=True, transform=self.transform_ == "yeo_johnson")
 
     @property
     def _step_share(self) -> float:  # type: ignore[override]
-        return VARYING_STEP if NOISES[self.noise_][0] else 1.0
+        return VARYING_STEP if choice.NOISES[self.noise_][0] else 1.0
 
     def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
-        """Noise and transform, by the likelihood of rows that a few short runs did not see."""
-        checks.one_of("noise", self.noise, (AUTO, *NOISES))
-        checks.one_of("transform", self.transform, (AUTO, *TRANSFORMS))
-        self.noise_ = "heteroscedastic" if self.noise == AUTO else self.noise
-        self.transform_ = "none" if self.transform == AUTO else self.transform
-        if len(rows.y) < FEWEST_TO_SPLIT:
-            return
-        training, held_out = split(rows, HELD_OUT, rng)
-        seed = int(rng.randint(2**31 - 1))
-
-        def terms() -> np.ndarray:
-            self.scaling_ = self._scaling(training)
-            run = self._train(training, max(1, num_steps // SHORTER), True, seed, last_step=0.1,
-                              average=self.average)  # fmt: skip
-            self.particles_ = run.particles
-            found = self._log_density(held_out.x, held_out.y)
-            del self.particles_
-            return found
-
-        choices = {"transform_": TRANSFORMS[1:], "noise_": ("constant", "student_t")}
-        best: np.ndarray | None = None
-        for name, others in choices.items():
-            if getattr(self, name[:-1]) != AUTO:
-                continue
-            best = terms() if best is None else best
-            for other in others:
-                before = getattr(self, name)
-                setattr(self, name, other)
-                found = terms()
-                if clearly_better(found, best, held_out.weights):
-                    best = found
-                else:
-                    setattr(self, name, before)
-
-    def _is_useless(self, training: Rows, judged: Rows) -> bool:
-        mean, _, _ = self._said(predict.laws, self._moments, self._prepared(judged.x))
-        simplest = np.average(training.y, axis=0, weights=training.weights)
-        scale = np.abs(judged.y).max() or 1.0  # squares of large numbers are not finite
-        ours, theirs = (
-            np.average(((judged.y - said) / scale) ** 2, axis=0, weights=judged.weights)
-            for said in (mean, simplest)
-        )
-        return bool(np.mean(theirs) > 0.0 and np.all(ours >= theirs))
+        choice.settle(self, rows, num_steps, rng)

@@ -5,21 +5,26 @@ network that its settings describe.
 """
 
 import functools
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import jax
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from spos.io import archive, schema
+from spos.io import archive, npz, schema
+from spos.io.files import whole
+from spos.networks.plain import FORMAT as FORMAT_OF_EXPORTS
 from spos.networks.rows import Scaling
 from spos.result import versions
+from spos.targets import likelihoods
 from spos.targets.layers import Dense
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles, PathLike
 
-FORMAT = 2
+FORMAT = 3
 LABEL_KINDS = "biufUO"  # of NumPy: truth values, whole and real numbers, strings, Python's own
 
 
@@ -68,6 +73,52 @@ class Saved(NamedTuple):
 FIELDS = archive.fields_of(Saved)
 
 
+class Storable:
+    """What estimators know of files."""
+
+    def save(self, path: PathLike) -> Path:
+        """Write the fitted estimator to one file, atomically and without pickle.
+
+        Args:
+            path: of the file, which usually ends in `.npz`.
+
+        Returns:
+            The path.
+        """
+        check_is_fitted(self)
+        return save(self, path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """Read what `save` wrote.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The fitted estimator, which predicts the same bits.
+
+        Raises:
+            ValueError: the file is damaged, or holds something else.
+        """
+        estimator: Self = load(cls, path)
+        return estimator
+
+    def export(self, path: PathLike) -> Path:
+        """Write what predicts, for a place where NumPy is all there is.
+
+        `spos/networks/plain.py` reads it, one file that imports nothing but NumPy: take it along.
+
+        Args:
+            path: of the file of arrays and JSON, which usually ends in `.npz`.
+
+        Returns:
+            The path.
+        """
+        check_is_fitted(self)
+        return export(self, path)
+
+
 def save(estimator: Any, path: PathLike) -> Path:
     path = Path(path)
     learnt: dict[str, Any] = {
@@ -80,6 +131,28 @@ def save(estimator: Any, path: PathLike) -> Path:
     learnt |= {"estimator": type(estimator).__name__, "settings": _settings(estimator)}
     whole = Saved(versions=versions(), **learnt)
     archive.save_fields(path, FORMAT, whole._asdict(), FIELDS)
+    return path
+
+
+def export(estimator: Any, path: PathLike) -> Path:
+    path = Path(path)
+    particles, network = estimator.particles_, estimator._network()
+    weights = particles["weights"]
+    arrays = {name: np.asarray(leaf) for name, leaf in weights.items()}
+    arrays |= {f"scaling.{name}": np.asarray(v) for name, v in estimator.scaling_._asdict().items()}
+    about: dict[str, Any] = {"format": FORMAT_OF_EXPORTS, "layers": len(weights) // 2}
+    about["classes"] = None
+    if network.likelihood.classes:
+        about["classes"] = Labels.of("classes_", estimator.classes_).values
+    else:
+        own, likelihood = particles["likelihood"], network.likelihood
+        heaviness = likelihood.parts(own, np.zeros((1, 2)))[2]
+        arrays |= {"log_precision": own["log_precision"], "heaviness": np.asarray(heaviness)}
+        about["slope"] = likelihood.slope
+        about["log_variance"] = [likelihoods.LOWEST, likelihoods.HIGHEST, likelihoods.BEND]
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    with whole(path) as file:
+        npz.write(file, {name: np.asarray(array) for name, array in arrays.items()})
     return path
 
 
