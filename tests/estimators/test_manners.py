@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))
 Y = X[:, 0] + 0.1 * rng.normal(size=60)
 SMALL = {"hidden": (), "method": "svgd", "n_particles": 4, "step_size": 1e-2, "num_steps": 200}
-PLAIN = {"noise": "constant", "transform": "none"}
+PLAIN = {"noise": "constant", "target_transform": "none"}
 
 
 @pytest.mark.parametrize("kind", [SPOSRegressor, SPOSClassifier])
@@ -124,7 +124,7 @@ def with_(value, shape):
         (lambda: SPOSRegressor().save("model.npz"), ValueError, "not fitted"),
         (lambda: fit(method="newton"), ValueError, "method.*spos.*'newton'"),
         (lambda: fit(noise="loud"), ValueError, "noise.*constant.*'loud'"),
-        (lambda: fit(transform="log"), ValueError, "transform.*yeo_johnson.*'log'"),
+        (lambda: fit(target_transform="log"), ValueError, "target_transform.*yeo_johnson.*'log'"),
         (lambda: fit(**PLAIN).predict_quantiles(X, [0.5, 1.0]), ValueError, "quantiles.*0, 1"),
         (lambda: fit(hidden=50), TypeError, r"hidden.*\(50,\).*got 50"),
         (lambda: fit(hidden=(0,)), ValueError, "hidden.*at least 1.*0"),

@@ -17,7 +17,7 @@ Y = 50.0 + 10.0 * (np.sin(2.0 * X[:, 0]) + NOISE * rng.normal(size=400))
 LABELS = np.where(X[:, 0] + 0.5 * rng.normal(size=400) > 0, "up", "down")
 TRAIN, TEST = slice(0, 200), slice(200, 400)
 SETTINGS = {"hidden": (20,), "n_particles": 10, "random_state": 0, "num_steps": 600}
-PLAIN = {**SETTINGS, "step_size": 1e-2, "noise": "constant", "transform": "none"}
+PLAIN = {**SETTINGS, "step_size": 1e-2, "noise": "constant", "target_transform": "none"}
 SVGD = {**SETTINGS, "method": "svgd"}  # compiles faster than the default
 
 
@@ -102,7 +102,7 @@ def test_draws_have_the_law_of_the_prediction(model):
 
 def test_noise_may_depend_on_the_place():
     y = Y + 30.0 * (X[:, 0] > 0) * rng.normal(size=400)
-    settings = {**SVGD, "noise": "heteroscedastic", "transform": "none", "step_size": 1e-2}
+    settings = {**SVGD, "noise": "heteroscedastic", "target_transform": "none", "step_size": 1e-2}
     model = SPOSRegressor(**settings).fit(X, y)
     aleatoric, _ = model.predict_variance([[-1.5], [1.5]])
     assert aleatoric[1] > 10.0 * aleatoric[0]

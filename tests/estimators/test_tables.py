@@ -24,7 +24,7 @@ X = rng.normal(size=(N, 3))
 CLEAN = X[:, 0] + 0.5 * X[:, 1]
 Y = CLEAN + 0.2 * rng.normal(size=N)
 SMALL = {"hidden": (10,), "method": "svgd", "n_particles": 5, "num_steps": 300, "random_state": 0}
-PLAIN = {**SMALL, "noise": "constant", "transform": "none"}
+PLAIN = {**SMALL, "noise": "constant", "target_transform": "none"}
 
 
 @pytest.fixture(scope="module")
@@ -108,11 +108,11 @@ def test_the_noise_and_the_bend_are_chosen_by_rows_that_were_not_seen():
     """Lognormal y: bent. Noise that grows with x: not constant. Neither: as simple as it can be."""
     auto = {**SMALL, "num_steps": 1000, "step_size": 1e-2}
     skewed = SPOSRegressor(**auto).fit(X, np.exp(2.0 * Y))
-    assert skewed.transform_ == "yeo_johnson"
+    assert skewed.target_transform_ == "yeo_johnson"
     varying = Y + X[:, 2].clip(0) * 3.0 * rng.normal(size=N)
-    assert SPOSRegressor(**auto, transform="none").fit(X, varying).noise_ != "constant"
+    assert SPOSRegressor(**auto, target_transform="none").fit(X, varying).noise_ != "constant"
     chosen = SPOSRegressor(**auto, noise="constant").fit(X, Y)
-    assert chosen.transform_ == "none"
+    assert chosen.target_transform_ == "none"
     # all units count: the log-density of a bent fit is one of y itself
     y = np.linspace(1e-3, 60.0, 4000)
     density = np.exp(skewed.log_predictive(np.tile(X[:1], (4000, 1)), y))
@@ -141,12 +141,11 @@ def test_quantiles_are_those_of_draws(model):
     found = model.predict_quantiles(X[:3], [0.1, 0.5, 0.9])
     drawn = model.sample_y(X[:3], 20_000, random_state=1)
     np.testing.assert_allclose(found, np.quantile(drawn, [0.1, 0.5, 0.9], axis=1).T, atol=0.02)
-    np.testing.assert_array_equal(model.score_samples(X, Y), model.log_predictive(X, Y))
 
 
 def test_heavy_tails_have_their_quantiles_and_draws():
     y = CLEAN + 0.2 * rng.standard_t(2.5, size=N)
-    fitted = SPOSRegressor(**SMALL, noise="student_t", transform="none").fit(X, y)
+    fitted = SPOSRegressor(**SMALL, noise="student_t", target_transform="none").fit(X, y)
     heaviness = fitted._said_of(X[:1], lambda place, scale, heavy: heavy[:, 0])
     assert heaviness.max() > 0.03
     found = fitted.predict_quantiles(X[:2], [0.05, 0.95])
@@ -169,7 +168,9 @@ def test_rows_in_parts_are_learnt():
 
 
 def test_an_exported_model_needs_numpy_alone(model, classifier, tmp_path):
-    skewed = SPOSRegressor(**SMALL, noise="student_t", transform="yeo_johnson").fit(X, np.exp(Y))
+    skewed = SPOSRegressor(**SMALL, noise="student_t", target_transform="yeo_johnson").fit(
+        X, np.exp(Y)
+    )
     for name, fitted in (("a", model), ("b", skewed), ("c", classifier)):
         path = fitted.export(tmp_path / f"{name}.npz")
         read = plain.Exported.load(path)

@@ -279,19 +279,6 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         """`summary` of what the networks say of rows in their units."""
         return predict.by_blocks(program, self._network(), self.particles_, *rows, summary=summary)
 
-    def score_samples(self, X: Any, y: Any) -> np.ndarray:
-        """`log_predictive` by scikit-learn's name: how likely each outcome is.
-
-        Args:
-            X: features, (n, n_features).
-            y: what was observed.
-
-        Returns:
-            One value for each row.
-        """
-        terms: np.ndarray = self.log_predictive(X, y)  # type: ignore[attr-defined]
-        return terms
-
     def _log_predictive(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         log_density: np.ndarray = self._said(predict.log_terms, predict.mixture, x, y)
         return log_density

@@ -20,28 +20,29 @@ NOISES = {  # does it vary, and has it heavy tails?
 }
 TRANSFORMS = ("none", "yeo_johnson")
 AUTO = "auto"
-FIRST = {"noise": "heteroscedastic", "transform": "none"}
-OTHERS = {"transform": ("yeo_johnson",), "noise": ("constant", "student_t")}
+FIRST = {"noise": "heteroscedastic", "target_transform": "none"}
+OTHERS = {"target_transform": ("yeo_johnson",), "noise": ("constant", "student_t")}
 HELD_OUT, SHORTER = 1 / 3, 5
 
 
 def settle(model: Any, rows: Rows, num_steps: int, rng: Any) -> None:
-    """Give a regressor its `noise_` and its `transform_`.
+    """Give a regressor its `noise_` and its `target_transform_`.
 
     Args:
-        model: with `noise` and `transform` as they were asked for.
+        model: with `noise` and `target_transform` as they were asked for.
         rows: all of them.
         num_steps: of the run that will follow.
         rng: splits the rows.
     """
     checks.one_of("noise", model.noise, (AUTO, *NOISES))
-    checks.one_of("transform", model.transform, (AUTO, *TRANSFORMS))
+    checks.one_of("target_transform", model.target_transform, (AUTO, *TRANSFORMS))
     open_ = [name for name in OTHERS if getattr(model, name) == AUTO]
     for name in FIRST:
         setattr(model, f"{name}_", FIRST[name] if name in open_ else getattr(model, name))
     if not open_ or len(rows.y) < FEWEST_TO_SPLIT:
         return
     training, held_out = split(rows, HELD_OUT, rng)
+    assert held_out is not None  # there are rows enough
     seed = int(rng.randint(2**31 - 1))
     num_steps = max(1, num_steps // SHORTER)
     best = _terms(model, training, held_out, num_steps, seed)
@@ -56,11 +57,8 @@ def settle(model: Any, rows: Rows, num_steps: int, rng: Any) -> None:
                 setattr(model, f"{name}_", before)
 
 
-def _terms(
-    model: Any, training: Rows, held_out: Rows | None, num_steps: int, seed: int
-) -> np.ndarray:
+def _terms(model: Any, training: Rows, held_out: Rows, num_steps: int, seed: int) -> np.ndarray:
     """The log-density of the rows that are held out, after a short run."""
-    assert held_out is not None  # there are rows enough
     model.n_iter_ = 0
     model.scaling_ = model._scaling(training)
     run = model._train(training, num_steps, True, seed, last_step=0.1, average=model.average)

@@ -45,7 +45,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         noise: "constant", one unknown size everywhere; "heteroscedastic", learnt as a function of
             the features; or "student_t", which has heavy tails as well. "auto" takes the one under
             which rows that short runs did not see are likeliest; `noise_` tells which.
-        transform: of y, "none" or "yeo_johnson", for skewed outcomes; "auto" chooses likewise.
+        target_transform: "none" or "yeo_johnson", for skewed outcomes; "auto" chooses likewise.
         n_particles: networks that are sampled together.
         method: "spos", "svgd", "sgld", "psgld", … (`spos.networks.methods.METHODS`).
         beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
@@ -74,14 +74,14 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     _numbers = True
     n_outputs_: int
     noise_: str
-    transform_: str
+    target_transform_: str
 
     def __init__(
         self,
         hidden: Iterable[int] = (50,),
         *,
         noise: str = choice.AUTO,
-        transform: str = choice.AUTO,
+        target_transform: str = choice.AUTO,
         n_particles: int = 20,
         method: str = "spos",
         beta: float = 10.0,
@@ -111,7 +111,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             progress=progress,
         )
         self.noise = noise
-        self.transform = transform
+        self.target_transform = target_transform
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Whole epochs on new rows, 500 steps at least, at a constant step.
@@ -289,7 +289,9 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return 2 * self.n_outputs_, likelihoods.location_scale(*choice.NOISES[self.noise_])
 
     def _scaling(self, rows: Rows) -> Scaling:
-        return scaling_of(rows, True, robust=True, transform=self.transform_ == "yeo_johnson")
+        return scaling_of(
+            rows, True, robust=True, transform=self.target_transform_ == "yeo_johnson"
+        )
 
     @property
     def _step_share(self) -> float:  # type: ignore[override]

@@ -66,7 +66,7 @@ class Saved(NamedTuple):
     classes_: Labels | None = None
     n_outputs_: int | None = None
     noise_: str | None = None
-    transform_: str | None = None
+    target_transform_: str | None = None
     feature_names_in_: Labels | None = None
 
 
@@ -177,9 +177,8 @@ def must_fit(particles: Particles, network: BayesianNetwork, at_least: int) -> N
     """Are these particles of this network of dense layers, and enough of them?"""
     sizes = cast(Dense, network.network).sizes
     x = np.zeros((1, sizes[0]), np.float32)
-    y = np.zeros((1, sizes[-1] // 2), np.float32)
-    if network.likelihood.classes:
-        y = np.zeros(1, np.int32)
+    classes = network.likelihood.classes
+    y = np.zeros(1, np.int32) if classes else np.zeros((1, sizes[-1] // 2), np.float32)
     one = jax.eval_shape(functools.partial(network.start, jax.random.key(0), 1), x, y)
     wanted, found = _forms(one), _forms(particles)
     if wanted != found:

@@ -84,11 +84,12 @@ class Scaling(NamedTuple):
             unit = self.y_unit * self.y_scale
             return self.outcomes(mean), variance * unit**2
         deviation = np.sqrt(variance)
-        first, second = 0.0, 0.0
+        first = np.zeros_like(mean)
+        second = np.zeros_like(mean)
         for node, weight in zip(NODES, WEIGHTS, strict=True):
             value = self.outcomes(np.clip(mean + node * deviation, self.y_low, self.y_high))
             first, second = first + weight * value, second + weight * value**2
-        return first, np.maximum(second - first**2, 0.0)  # type: ignore[return-value]
+        return first, np.maximum(second - first**2, 0.0)
 
 
 def bend(z: np.ndarray, power: Number) -> np.ndarray:
@@ -124,7 +125,7 @@ class Exported:
         if about.get("format") != FORMAT:
             raise ValueError(f"the file must be of format {FORMAT!r}, got {about.get('format')!r}")
         self.arrays, self.about = arrays, about
-        fields = {name: arrays[f"scaling.{name}"] for name in Scaling._fields}
+        fields: dict[str, Any] = {name: arrays[f"scaling.{name}"] for name in Scaling._fields}
         self.scaling = Scaling(**fields)
 
     @classmethod

@@ -8,7 +8,7 @@ Blocks are padded to round sizes, so that tables of any length share a few compi
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ import numpy as np
 
 from spos.networks.rows import pad_rows
 from spos.programs import compiled
+from spos.targets.likelihoods import LocationScale
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles
 
@@ -39,7 +40,7 @@ def moments(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax
 @compiled()
 def laws(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax.Array, ...]:
     """Location, scale and 1/ν of the t of every outcome by every network, each (S, n, k)."""
-    parts = jax.vmap(network.likelihood.parts)
+    parts = jax.vmap(cast(LocationScale, network.likelihood).parts)
     place, log_variance, heaviness = parts(particles["likelihood"], network.outputs(particles, x))
     return place, jnp.exp(0.5 * log_variance), jnp.broadcast_to(heaviness[:, None], place.shape)
 

@@ -146,7 +146,7 @@ class LocationScale(Likelihood):
         alone = mean.shape[1] == 1  # as y is then given
         return (mean[:, 0], variance[:, 0]) if alone else (mean, variance)
 
-    def parts(self, own: PyTree, outputs: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    def parts(self, own: PyTree, outputs: jax.Array) -> tuple[jax.Array, jax.Array, Any]:
         """The law of an outcome.
 
         Args:

@@ -97,8 +97,8 @@ def rows(table: Table, split: int, validate: bool) -> Part:
             raise ValueError(f"{table.name} must have rows enough to validate, got {len(y)}")
         judged = apart
     scaling = scaling_of(training, numbers=True)
-    parts = (scaled(scaling, some, numbers=True) for some in (training, judged))
-    return Part(*parts, float(scaling.y_unit))
+    training, judged = (scaled(scaling, some, numbers=True) for some in (training, judged))
+    return Part(training, judged, float(scaling.y_unit))
 
 
 def network(inputs: int, hidden: int, trial: Trial) -> BayesianNetwork:
