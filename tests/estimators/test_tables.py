@@ -79,9 +79,11 @@ def test_large_numbers(model):
 def test_a_fit_that_knows_nothing_says_so():
     noise = np.random.default_rng(3).normal(size=N)
     few = {**PLAIN, "num_steps": 1, "validation_fraction": 0.0, "step_size": 1e-9}
-    with pytest.warns(UserWarning, match="no better than the mean of y"):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         for sign in (1.0, -1.0):  # the first networks may by chance be like one of them
             SPOSRegressor(**few).fit(X, sign * noise)
+    assert "no better than the mean of y" in str(told[0].message)
     few = {**SMALL, "num_steps": 1, "validation_fraction": 0.0, "step_size": 1e-9}
     with pytest.warns(UserWarning, match="no better than how often each class comes"):
         SPOSClassifier(**few).fit(X, noise > 1.0)

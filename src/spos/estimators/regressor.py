@@ -165,9 +165,6 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         Returns:
             A column for each quantile: (n, len(quantiles)), with the outcomes in between if there
             are several.
-
-        Raises:
-            ValueError: a probability is out of range.
         """
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
@@ -186,9 +183,6 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
         Returns:
             The lower and the upper ends, each like a prediction.
-
-        Raises:
-            ValueError: `level` is out of range.
         """
         if not checks.fraction("level", level) > 0:
             raise ValueError(f"level must be a number in (0, 1), got {level!r}")
@@ -256,6 +250,11 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         terms = self._log_predictive(self._prepared(X), self.scaling_.targets(y))
         return terms + self.scaling_.log_slope(y)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def _said_of(self, X: Any, summary: Callable[..., Any]) -> Any:
         """`summary` of the law of every outcome by every network; see `mixture`."""
         return self._said(predict.laws, summary, self._inputs(X))
@@ -289,9 +288,8 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return 2 * self.n_outputs_, likelihoods.location_scale(*choice.NOISES[self.noise_])
 
     def _scaling(self, rows: Rows) -> Scaling:
-        return scaling_of(
-            rows, True, robust=True, transform=self.target_transform_ == "yeo_johnson"
-        )
+        bent = self.target_transform_ == "yeo_johnson"
+        return scaling_of(rows, True, robust=True, transform=bent)
 
     @property
     def _step_share(self) -> float:  # type: ignore[override]
