@@ -12,7 +12,6 @@ from spos.networks.rows import (
     padded,
     round_columns,
     round_rows,
-    scaled,
     scaling_of,
     split,
 )
@@ -30,7 +29,8 @@ def test_rows_are_scaled_by_their_weights():
     )
     scaling = scaling_of(rows, numbers=True)
     np.testing.assert_allclose(scaling.x_centre, [2.0, 7.0])
-    np.testing.assert_allclose(scaling.x_unit, [np.sqrt(2.0), 1.0])  # a constant has no scale
+    np.testing.assert_allclose(scaling.x_unit, [np.sqrt(2.0), np.inf])  # a constant has no scale
+    assert (scaling.inputs(np.asarray([[1.0, 99.0]]))[:, 1] == 0).all()
     assert scaling.y_centre == pytest.approx(1.0)
 
 
@@ -87,7 +87,7 @@ def test_a_rare_mark_keeps_its_scale():
     x[0, 0] = 1.0
     scaling = scaling_of(Rows(x, x[:, 0]), numbers=False, robust=True)
     assert scaling.x_unit[0] == pytest.approx(np.sqrt(0.001 * 0.999))
-    assert scaling.x_unit[1] == 1.0  # a constant
+    assert scaling.x_unit[1] == np.inf  # a constant
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -125,11 +125,15 @@ def test_means_through_a_bend_are_those_of_draws():
     assert variance[0] == pytest.approx(0.04 * y.var())
 
 
-def test_large_numbers_are_scaled_like_small_ones():
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(80, 2)), rng.normal(size=80)
-    small = scaled(scaling_of(Rows(x, y), True), Rows(x, y), True)
-    large = Rows(1e300 * x, 1e300 * y)
-    large = scaled(scaling_of(large, True), large, True)
-    np.testing.assert_allclose(large.x, small.x, rtol=1e-5)
-    np.testing.assert_allclose(large.y, small.y, rtol=1e-5)
+@pytest.mark.parametrize("power", [1e300, 1e-300])
+def test_no_scale_is_too_large_or_too_small(power):
+    x = np.asarray([[1.0], [4.0], [-2.0]])
+    plain, far = (scaling_of(Rows(u * x, u * x[:, 0]), numbers=True) for u in (1.0, power))
+    assert far.y_unit == pytest.approx(power * plain.y_unit, rel=1e-12)
+    np.testing.assert_allclose(far.inputs(power * x), plain.inputs(x), rtol=1e-6, atol=1e-6)
+
+
+def test_rows_beyond_float32_are_named():
+    scaling = scaling_of(Rows(np.asarray([[0.0], [1.0]]), np.asarray([0.0, 1.0])), numbers=True)
+    with pytest.raises(ValueError, match=r"X must be nearer.*1e\+300 in row 1"):
+        scaling.inputs(np.asarray([[0.0], [1e300]]))

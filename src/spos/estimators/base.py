@@ -154,7 +154,10 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         if fresh:
             self.n_iter_, self.n_rows_seen_ = 0, 0.0
             self._settle(rows, self._num_steps(len(rows.y)), rng)
-            self.scaling_ = self._scaling(rows)
+            first = self._scaling(rows)
+            # what does not vary in the first rows may do so in later ones
+            unit = np.where(np.isinf(first.x_unit), 1.0, first.x_unit)
+            self.scaling_ = first._replace(x_unit=unit)
             self.n_iter_ = 0
         new = rows.total
         rows = rows.counted((self.n_rows_seen_ + new) / new)

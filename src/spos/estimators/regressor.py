@@ -24,6 +24,7 @@ from spos.networks.rows import Rows, Scaling, scaling_of
 from spos.targets import likelihoods
 
 VARYING_STEP = 2 / 3  # of the method's own: a log-variance that depends on x is steep
+LARGEST = 1e150
 
 
 class Variance(NamedTuple):
@@ -206,12 +207,11 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         rng = check_random_state(random_state)
         networks = len(self.particles_["weights"]["b0"])
         chosen = rng.randint(networks, size=checks.whole("n_samples", n_samples))
-        return self._said_of(
-            X,
-            lambda *law: np.moveaxis(
-                self._back(mixture.draw(rng, *(part[chosen] for part in law))), 0, -1
-            ),
-        )
+
+        def drawn(*law: np.ndarray) -> np.ndarray:
+            return np.moveaxis(self._back(mixture.draw(rng, *(one[chosen] for one in law))), 0, -1)
+
+        return self._said_of(X, drawn)
 
     def plot(
         self, X: Any, y: Any = None, feature: int = 0, level: float = 0.9, axes: Any = None
@@ -282,6 +282,9 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             self.n_outputs_ = count
         elif count != self.n_outputs_:
             raise ValueError(f"y must have {self.n_outputs_} outcomes a row, got {count}")
+        if (largest := np.abs(y).max()) > LARGEST:
+            limit = f"up to {LARGEST:.0e}, whose variance float64 can hold"
+            raise ValueError(f"y must be numbers {limit}, got {largest:.3g}: use other units")
         return y
 
     def _outputs(self) -> tuple[int, likelihoods.Likelihood]:

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spos import checks
 from spos.io import archive, npz, schema
 from spos.io.files import whole
 from spos.networks.plain import FORMAT as FORMAT_OF_EXPORTS
@@ -120,7 +121,7 @@ class Storable:
 
 
 def save(estimator: Any, path: PathLike) -> Path:
-    path = Path(path)
+    path = checks.as_path("path", path)
     learnt: dict[str, Any] = {
         name: getattr(estimator, name) for name in FIELDS if hasattr(estimator, name)
     }
@@ -135,7 +136,7 @@ def save(estimator: Any, path: PathLike) -> Path:
 
 
 def export(estimator: Any, path: PathLike) -> Path:
-    path = Path(path)
+    path = checks.as_path("path", path)
     particles, network = estimator.particles_, estimator._network()
     weights = particles["weights"]
     arrays = {name: np.asarray(leaf) for name, leaf in weights.items()}
@@ -157,7 +158,7 @@ def export(estimator: Any, path: PathLike) -> Path:
 
 
 def load(kind: type, path: PathLike) -> Any:
-    path = Path(path)
+    path = checks.as_path("path", path)
     found = Saved(**archive.load_fields(path, FORMAT, FIELDS))
     if found.estimator != kind.__name__:
         raise ValueError(f"{path}: must be a saved {kind.__name__}, got {found.estimator[:50]}")
@@ -169,8 +170,22 @@ def load(kind: type, path: PathLike) -> Any:
         for name, value in found._asdict().items():
             if name.endswith("_") and value is not None:
                 setattr(estimator, name, value.array() if isinstance(value, Labels) else value)
+        _must_scale(estimator.scaling_, estimator.n_features_in_)
         must_fit(estimator.particles_, estimator._network(), at_least=1)
     return estimator
+
+
+def _must_scale(scaling: Scaling, num_features: int) -> None:
+    """Are these units that numbers can be measured in?"""
+    y_units = np.append(scaling.y_unit, scaling.y_scale)
+    units = np.append(scaling.x_unit, y_units)
+    centres = np.concatenate(
+        [np.ravel(part) for part in (scaling.x_centre, scaling.y_centre, scaling.y_origin)]
+    )
+    if np.shape(scaling.x_unit) != (num_features,) or np.shape(scaling.x_centre) != (num_features,):
+        raise ValueError(f"scaling must be that of {num_features} features")
+    if not (np.isfinite(centres).all() and (units > 0).all() and np.isfinite(y_units).all()):
+        raise ValueError("scaling must have finite centres and units above 0")
 
 
 def must_fit(particles: Particles, network: BayesianNetwork, at_least: int) -> None:
@@ -183,6 +198,8 @@ def must_fit(particles: Particles, network: BayesianNetwork, at_least: int) -> N
     wanted, found = _forms(one), _forms(particles)
     if wanted != found:
         raise ValueError(f"particles must be of the network {network.network}, got {found}")
+    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(particles)):
+        raise ValueError("particles must be finite numbers, got NaN or infinity among them")
     count = len(jax.tree.leaves(particles)[0])
     if count < at_least:
         raise ValueError(f"there must be at least {at_least} networks, got {count}")

@@ -40,21 +40,24 @@ class Scaling(NamedTuple):
     y_high: np.ndarray = np.float64(math.inf)  # type: ignore[assignment]
 
     def inputs(self, x: np.ndarray) -> np.ndarray:
-        """X in the networks' units."""
+        """X in the networks' units.
+
+        The unit of a column that never varied is infinite: nothing is known of what another value
+        of it would do, so that it is left out of account.
+        """
         with np.errstate(over="ignore"):  # what is infinitely far is as far as can be
             scaled = (x - self.x_centre) / self.x_unit
             beyond = np.abs(scaled) - self.x_limit
-        if (beyond > 0).any():
-            far = np.minimum(self.x_limit + np.log1p(np.maximum(beyond, 0.0)), FARTHEST)
-            scaled = np.where(beyond > 0, np.sign(scaled) * far, scaled)
-        result: np.ndarray = scaled.astype(np.float32)
-        return result
+            if (beyond > 0).any():
+                far = np.minimum(self.x_limit + np.log1p(np.maximum(beyond, 0.0)), FARTHEST)
+                scaled = np.where(beyond > 0, np.sign(scaled) * far, scaled)
+            return _finite("X", x, scaled.astype(np.float32))
 
     def targets(self, y: np.ndarray) -> np.ndarray:
         """y in the networks' units."""
-        bent = bend((y - self.y_origin) / self.y_scale, self.y_power)
-        scaled: np.ndarray = ((bent - self.y_centre) / self.y_unit).astype(np.float32)
-        return scaled
+        with np.errstate(over="ignore"):
+            bent = bend((y - self.y_origin) / self.y_scale, self.y_power)
+            return _finite("y", y, ((bent - self.y_centre) / self.y_unit).astype(np.float32))
 
     def outcomes(self, scaled: np.ndarray) -> np.ndarray:
         """What `targets` was made of, in float64."""
@@ -90,6 +93,16 @@ class Scaling(NamedTuple):
             value = self.outcomes(np.clip(mean + node * deviation, self.y_low, self.y_high))
             first, second = first + weight * value, second + weight * value**2
         return first, np.maximum(second - first**2, 0.0)
+
+
+def _finite(name: str, values: np.ndarray, scaled: np.ndarray) -> np.ndarray:
+    if not np.isfinite(scaled).all():
+        place = tuple(int(n) for n in np.argwhere(~np.isfinite(scaled))[0])
+        raise ValueError(
+            f"{name} must be nearer to the training set, got {values[place]} in row {place[0]}, "
+            "which is too far away for float32"
+        )
+    return scaled
 
 
 def bend(z: np.ndarray, power: Number) -> np.ndarray:

@@ -135,12 +135,12 @@ def scaling_of(
         The networks' units.
     """
     x = _without_ends(rows.x, rows.weights) if robust else rows.x
-    x_centre, x_unit = _centre_and_unit(x, rows.weights)
+    x_centre, x_unit = _centre_and_unit(x, rows.weights, constant=np.inf)
     limit = X_LIMIT if robust else np.inf
     if not numbers:
         return Scaling(x_centre, x_unit, limit)
     if not transform:
-        centre, unit = _centre_and_unit(rows.y, rows.weights)
+        centre, unit = _centre_and_unit(rows.y, rows.weights, constant=1.0)
         return Scaling(x_centre, x_unit, limit, centre, unit)
     columns = rows.y if rows.y.ndim > 1 else rows.y[:, None]
     found = [_bent(column, rows.weights) for column in columns.T]
@@ -155,7 +155,7 @@ def _bent(y: np.ndarray, weights: np.ndarray | None) -> tuple[float, ...]:
 
     Outcomes that are never negative may bend around zero, others bend around their mean.
     """
-    centre, unit = _centre_and_unit(y, weights)
+    centre, unit = _centre_and_unit(y, weights, constant=1.0)
     around = [(float(centre), float(unit))]
     if y.min() >= 0.0 and (y > 0).any():
         around += [(0.0, float(scale)) for scale in np.quantile(y[y > 0], [0.05, 0.5])]
@@ -166,7 +166,7 @@ def _bent(y: np.ndarray, weights: np.ndarray | None) -> tuple[float, ...]:
         slopes = np.average(np.sign(z) * np.log1p(np.abs(z)), weights=weights)
         for power in POWERS:
             t = bend(z, power)
-            middle, width = (float(v) for v in _centre_and_unit(t, weights))
+            middle, width = (float(v) for v in _centre_and_unit(t, weights, constant=1.0))
             likelihood = (power - 1.0) * slopes - np.log(width) - np.log(scale)
             if likelihood > highest:
                 low, high = (float(end - middle) / width for end in (t.min(), t.max()))
@@ -185,11 +185,12 @@ def _without_ends(x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
 
 
 def _centre_and_unit(
-    values: np.ndarray, weights: np.ndarray | None
+    values: np.ndarray, weights: np.ndarray | None, constant: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    largest = np.maximum(np.abs(values).max(axis=0), np.finfo(np.float64).tiny)
-    small = values / largest  # squares of numbers like 1e300 are not finite
-    centre = np.average(small, axis=0, weights=weights)
-    unit = np.sqrt(np.average((small - centre) ** 2, axis=0, weights=weights))
-    constant = unit <= 10.0 * np.finfo(np.float64).eps * np.abs(centre)
-    return centre * largest, np.where(constant, 1.0, unit * largest)
+    # by a power of 2, which costs no digit: squares of 1e300 and of 1e-300 are not numbers
+    _, power = np.frexp(np.max(np.abs(values), axis=0))
+    values = np.ldexp(values, -power)
+    centre = np.average(values, axis=0, weights=weights)
+    unit = np.sqrt(np.average((values - centre) ** 2, axis=0, weights=weights))
+    still = unit <= 10.0 * np.finfo(np.float64).eps * np.abs(centre)
+    return np.ldexp(centre, power), np.where(still, constant, np.ldexp(unit, power))

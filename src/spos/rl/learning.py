@@ -155,7 +155,7 @@ class Learner:
             >>> learner.train(seed=1).returns.shape
             (2, 2)
         """
-        checks.whole("seed", seed, at_least=0, below=2**32)
+        checks.seed("seed", seed)
         run: Callable[..., Result]
         if isinstance(self.environment, Environment):
             run = functools.partial(sample, callback_every=1)
@@ -199,7 +199,7 @@ class Learner:
         """Was it the environment? Then say where; the state before is kept in the error."""
         state = error.state
         key = jax.random.fold_in(run_key(seed), state.step)
-        where = first_bad(self.task.play(state.particles, draw(self.sampler, key, state)))
+        where = first_bad(self.task.play(state.particles, draw(self.sampler, key, state.step)))
         if where is None:
             raise error
         message = f"iteration {int(state.step)}: {where}. Check the environment there."

@@ -19,13 +19,14 @@ particle after another (`lax.map`) keeps its weights in the cache. So particles 
 as their work in weight matrices is worth a turn.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 
 from spos import checks
+from spos.targets.source import source_of
 from spos.types import LogProb, Particles, PyTree
 from spos.values import Value, as_function, described, fields, value
 
@@ -100,6 +101,31 @@ class Target(Value):
         """
         return self.score(particles, batch), memory
 
+    def refresh(self, memory: PyTree, particles: Particles) -> tuple[PyTree, int | None]:
+        """What needs a pass over all the data of a source; `spos.sample` calls it on the host.
+
+        Args:
+            memory: of the scores, as the step before left it.
+            particles: where the next step begins.
+
+        Returns:
+            The memory for the next step, and the number of steps until this is due again; None if
+            it never is.
+        """
+        return memory, None
+
+    def outside(self, particles: Particles, batch: PyTree = None) -> jax.Array:
+        """Which particles are where the log-density is -inf or NaN, which no score tells?
+
+        Args:
+            particles: a pytree whose leaves share a leading axis of length M.
+            batch: a minibatch; None means all the data.
+
+        Returns:
+            M booleans.
+        """
+        return ~(map_particles(self.log_prob, particles, batch) > -jnp.inf)
+
     def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
         """How many gradients, of one example at one particle, so many steps take.
 
@@ -148,7 +174,12 @@ def score_particles(log_prob: LogProb, particles: Particles, batch: PyTree = Non
     Returns:
         The scores, a pytree like `particles`.
     """
-    one = jax.grad(log_prob)
+    checks.function("log_prob", log_prob)
+    return map_particles(jax.grad(log_prob), checks.arrays("particles", particles), batch)
+
+
+def map_particles(one: Callable[..., Any], particles: Particles, batch: PyTree = None) -> PyTree:
+    """`one(θ_i, batch)` for every particle: all at once, or in turns as the module's text says."""
     weights = sum(leaf[0].size for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
     rows = max((leaf.shape[0] for leaf in jax.tree.leaves(batch) if leaf.ndim), default=0)
     if weights * rows >= TURN:
@@ -175,5 +206,9 @@ def as_target(target: TargetLike) -> Target:
 def check_target(target: Target, particles: Particles) -> None:
     """Does the target take one of these particles and give one real number? Nothing is computed."""
     theta = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), particles)
-    output = jax.eval_shape(functools.partial(target.log_prob, batch=None), theta)
+    batch = None
+    if (source := source_of(target)) is not None:
+        drawn = jax.eval_shape(lambda: target.draw(jax.random.key(0)))
+        batch = drawn.batch._replace(examples=source.form.stack(*drawn.batch.weights.shape))
+    output = jax.eval_shape(lambda *given: target.log_prob(*given), theta, batch)
     checks.log_prob_output("log_prob", output, (), "one number per particle")

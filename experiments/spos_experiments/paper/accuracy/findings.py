@@ -9,7 +9,7 @@ from spos.io.html import Table
 from spos_experiments.frame.experiment import CLEAR, Estimate, Findings
 from spos_experiments.frame.record import HOLDS, NOT_SEEN, Claim, Record, numbers, verdict
 from spos_experiments.paper.accuracy.calibration import uniformity
-from spos_experiments.paper.accuracy.methods import Outcome
+from spos_experiments.paper.accuracy.methods import DEFAULT, OURS, Outcome
 from spos_experiments.paper.accuracy.models import TRAPS
 from spos_experiments.paper.accuracy.reference import Reference
 from spos_experiments.paper.accuracy.settings import Settings
@@ -19,9 +19,8 @@ SHARE = 0.9  # of the models that must be right
 SLOWER = 3.0  # times the time of NUTS
 CHANCE = 0.01  # below it ranks are not uniform
 LABELS = {
-    "spos": "SPOS, β = 1",
-    "spos10": "SPOS, β = 10",
-    "sgld": "without kernel",
+    "sgld": "Automatic",
+    "spos": "Automatic, with kernel",
     "svgd": "SVGD, ensemble",
     "blackjax": "BlackJAX SVGD",
     "nuts": "NUTS",
@@ -66,7 +65,7 @@ def findings(settings: Settings, found: Found) -> Findings:
         table=Table(
             (
                 *("model, method", "worst |Δmean|/sd", "worst |log sd ratio|"),
-                *("gradients", "s", "s with compilation", "says converged"),
+                *("gradients", "processor s", "with compilation", "says converged"),
             ),
             [shown(each) for each in rows],
             "Worst over all constrained parameters and over "
@@ -79,10 +78,10 @@ def findings(settings: Settings, found: Found) -> Findings:
 def accuracy_table(record: Record) -> str:
     """A record in one line a method, as Markdown, for `docs/automatic.md`."""
     rows = record.numbers["rows"]
-    nuts = {each["model"]: each["seconds"] for each in rows if each["method"] == "nuts"}
+    nuts = {each["model"]: each["evaluations"] for each in rows if each["method"] == "nuts"}
     headings = (
         *("method", "models right", "wrong, but called converged", "gradients, median"),
-        *("time / NUTS's, median", "largest"),
+        *("gradients / NUTS's, median", "largest"),
     )
     lines = []
     for method, label in LABELS.items():
@@ -94,7 +93,8 @@ def accuracy_table(record: Record) -> str:
             for e in own
         )
         says = own[0]["converged"][0] is not None
-        ratios = [each["seconds"] / nuts[each["model"]] for each in own if each["model"] in nuts]
+        both = [each for each in own if each["model"] in nuts]
+        ratios = [each["evaluations"] / nuts[each["model"]] for each in both] or [np.nan]
         lines.append(
             (
                 label,
@@ -127,8 +127,8 @@ def row(model: str, method: str, reference: Reference, outcome: Outcome) -> dict
         "converged": outcome.converged,
         "reasons": outcome.reasons,
         "evaluations": float(np.mean(outcome.evaluations)),
-        "seconds": float(outcome.seconds[-1]),
-        "seconds_first": float(outcome.seconds[0]),
+        "processor": None if outcome.processor is None else float(outcome.processor[-1]),
+        "processor_first": None if outcome.processor is None else float(outcome.processor[0]),
     }
 
 
@@ -138,7 +138,10 @@ def shown(each: dict[str, Any]) -> tuple[str, ...]:
         f"{each['model']}, {LABELS[each['method']]}",
         *(f"{each[name]:.3f}" for name in ("worst_mean", "worst_sd")),
         f"{each['evaluations']:.3g}",
-        *(f"{each[name]:.3g}" for name in ("seconds", "seconds_first")),
+        *(
+            "not measured" if each[name] is None else f"{each[name]:.3g}"
+            for name in ("processor", "processor_first")
+        ),
         ", ".join(dict.fromkeys(said[word] for word in each["converged"])),
     )
 
@@ -147,7 +150,7 @@ def claims(rows: Sequence[Any], references: Sequence[Any], calibrations: Sequenc
     """Only what has been run is judged."""
     by = {(each["model"], each["method"]): each for each in rows}
     made = [
-        *(_accurate(by, references, method) for method in ("spos", "spos10")),
+        *(_accurate(by, references, method) for method in OURS),
         _warned(by),
         _kernel(by),
         *(_fast(by, name, word) for name, word in _TIMES.items()),
@@ -155,7 +158,7 @@ def claims(rows: Sequence[Any], references: Sequence[Any], calibrations: Sequenc
     if calibrations:
         made.append(
             Claim(
-                claim="Ranks of the truth among the draws of automatic SPOS are uniform.",
+                claim="Ranks of the truth among the draws of an automatic run are uniform.",
                 measured="How often chance alone is as uneven: "
                 + "; ".join(f"{c['model']} {c['chance']:.2g}" for c in calibrations)
                 + f", with {sum(calibrations[0]['counts'])} simulations each.",
@@ -166,7 +169,7 @@ def claims(rows: Sequence[Any], references: Sequence[Any], calibrations: Sequenc
     return [each for each in made if each is not None]
 
 
-_TIMES = {"seconds": "without compilation", "seconds_first": "with compilation"}
+_TIMES = {"processor": "without compilation", "processor_first": "with compilation"}
 
 
 def _accurate(by: dict[Any, Any], references: Sequence[Any], method: str) -> Claim | None:
@@ -183,7 +186,7 @@ def _accurate(by: dict[Any, Any], references: Sequence[Any], method: str) -> Cla
     weak = [each["model"] for each in references if each["weak"] and each["model"] in judged]
     enough = len(judged) - len(wrong) >= SHARE * len(judged)
     return Claim(
-        claim=f"Automatic {LABELS[method]} is right, untuned, on nine of ten models, and says so "
+        claim=f"{LABELS[method]} is right, untuned, on nine of ten models, and says so "
         "where it is not.",
         measured=f"Right with every seed on {len(judged) - len(wrong)} of {len(judged)} models. "
         f"Not right: {', '.join(sorted(wrong)) or 'none'}; of these it calls converged: "
@@ -197,18 +200,20 @@ def _warned(by: dict[Any, Any]) -> Claim | None:
     said = {
         m: [
             "right" if right else "wrong, called converged" if word else "wrong, warned"
-            for right, word in zip(by[m, "spos"]["right"], by[m, "spos"]["converged"], strict=True)
+            for right, word in zip(
+                by[m, DEFAULT]["right"], by[m, DEFAULT]["converged"], strict=True
+            )
         ]
         for m in TRAPS
-        if (m, "spos") in by
+        if (m, DEFAULT) in by
     }
     if not said:
         return None
     return Claim(
-        claim="Automatic SPOS falls into no trap: where it is wrong, it says so.",
+        claim="The automatic recipe falls into no trap: where it is wrong, it says so.",
         measured="; ".join(
             f"{model}: {' and '.join(words)}, "
-            f"worst |Δmean|/sd {by[model, 'spos']['worst_mean']:.2f}"
+            f"worst |Δmean|/sd {by[model, DEFAULT]['worst_mean']:.2f}"
             for model, words in said.items()
         )
         + ".",
@@ -248,16 +253,17 @@ def _fast(by: dict[Any, Any], name: str, word: str) -> Claim | None:
     ratios = {
         m: each[name] / by[m, "nuts"][name]
         for (m, n), each in by.items()
-        if n == "spos" and (m, "nuts") in by and m not in TRAPS
+        if n == DEFAULT and (m, "nuts") in by and m not in TRAPS
+        if each[name] is not None and by[m, "nuts"][name] is not None
     }
     if not ratios:
         return None
     values = np.asarray(list(ratios.values()))
     slow = [model for model, value in ratios.items() if value > SLOWER]
     return Claim(
-        claim=f"Automatic SPOS takes at most three times as long as NUTS, {word}.",
-        measured=f"Times the wall time of NUTS: median {np.median(values):.2g}, from "
+        claim=f"An automatic run takes at most three times the processor time of NUTS, {word}.",
+        measured=f"Times the processor time of NUTS: median {np.median(values):.2g}, from "
         f"{values.min():.2g} to {values.max():.2g}. Slower: {', '.join(slow) or 'none'}.",
         verdict=verdict({model: value <= SLOWER for model, value in ratios.items()}, "run on "),
-        rule=f"At most {SLOWER:g} times the wall time of NumPyro's NUTS with its default lengths.",
+        rule=f"At most {SLOWER:g} times that of NumPyro's NUTS with its default lengths.",
     )
