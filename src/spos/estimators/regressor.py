@@ -164,8 +164,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             quantiles: the probabilities, each in (0, 1).
 
         Returns:
-            A column for each quantile: (n, len(quantiles)), with the outcomes in between if there
-            are several.
+            A column for each quantile: (n, len(quantiles)), or (n, n_outputs, len(quantiles)).
         """
         levels = np.atleast_1d(np.asarray(quantiles, np.float64))
         if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
@@ -200,8 +199,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             random_state: as in scikit-learn.
 
         Returns:
-            The draws, one column each: (n, n_samples), with the outcomes in between if there are
-            several.
+            The draws, one column each: (n, n_samples), or (n, n_outputs, n_samples).
         """
         check_is_fitted(self)
         rng = check_random_state(random_state)
