@@ -4,19 +4,9 @@ import ast
 import re
 
 import pytest
-from reference import DOCS
+from reference import DOCS, TUTORIALS, cells
 
-TUTORIALS = sorted((DOCS / "tutorials").glob("[0-9]*.md"))
-CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def cells(text):
-    """The code of a tutorial, without the options of its cells."""
-    return [
-        re.sub(r"\A(?:---\n.*?---\n|(?::.*\n)*)", "", code, flags=re.S)
-        for code in CELL.findall(text)
-    ]
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
@@ -28,6 +18,13 @@ def test_a_tutorial_is_text_with_code_that_reads_and_ends_in_what_could_go_wrong
     assert "plt." in text or ".plot" in text  # something to look at
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert headings[-1] == "What could go wrong"
+
+
+def test_pages_link_to_pages_of_the_site():
+    for page in DOCS.rglob("*.md"):
+        links = re.findall(r"\]\(([^)#\s:]+\.md)", page.read_text(encoding="utf-8"))
+        outside = [link for link in links if DOCS not in (page.parent / link).resolve().parents]
+        assert not outside, f"{page.name} links to {outside}, which the site does not have"
 
 
 def listed(page):
