@@ -52,6 +52,27 @@ def whole(hasty):
     return rl.train(Host(), **TINY, seed=3)
 
 
+@pytest.mark.parametrize("kind", ["plain", "ppo"])
+def test_it_ends_in_the_bits_of_a_run_that_was_not_stopped(kind, tmp_path):
+    """With many steps an iteration, new episodes are played in the first of them alone."""
+    more = {"gradient": "ppo", "num_epochs": 2, "num_minibatches": 2} if kind == "ppo" else {}
+    straight, host = rl.train(Host(), **TINY, **more, seed=3), Host()
+    seen = []
+
+    def stop(state, info):
+        seen.append((int(state.step), len(info["drift_norm"])))
+        return len(seen) == FEW
+
+    rl.train(host, **TINY, **more, seed=3, checkpoint=tmp_path, callback=stop)
+    updates = 4 if kind == "ppo" else 1
+    assert seen == [(updates, updates), (2 * updates, updates)]
+    assert len(host.seeds) == FEW
+    resumed = rl.train(host, **TINY, **more, seed=3, checkpoint=tmp_path)
+    assert len(host.seeds) == TINY["num_iterations"]
+    assert bits(resumed) == bits(straight)
+    assert resumed.settings == straight.settings
+
+
 def test_a_seed_decides_the_run(whole):
     assert whole.returns.shape == (4, 3)
     assert not whole.interrupted
