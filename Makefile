@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test lint bench docs docs-test package clean
 
 install: .venv/.installed
 
@@ -21,6 +21,21 @@ bench: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --editable './experiments[bench]'
 	$(BIN)/spos bench
 
+# the site, in build/site; its tutorials are executed, and a warning is an error
+docs: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]' --editable './experiments[test]'
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --quiet docs build/site
+
+docs-test: docs
+	$(BIN)/python -m pytest tests/docs -rs
+
+# wheel and source distribution of both packages, in dist, and whether an index would take them
+package: install
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist
+	cd experiments && ../$(BIN)/python -m hatchling build --directory ../dist
+	$(BIN)/python -m twine check --strict dist/*
+
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -28,4 +43,4 @@ lint: install
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv spos-demo spos-paper
+	rm -rf .venv build dist spos-demo spos-paper

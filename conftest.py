@@ -1,15 +1,31 @@
-"""What all tests share: one hypothesis profile, a count of compiled programs, and haste."""
+"""What all tests share: one hypothesis profile, a count of compiled programs, and haste.
 
-import jax
-import jax.monitoring
-import pytest
-from hypothesis import settings
+Nearly all of the time of most tests is compiling. So XLA is told to take less care: no
+optimisation, its older and quicker code generator, one module of LLVM instead of many. A typical
+program then compiles in a quarter of the time. A module whose runs are so long that running takes
+longest asks for care again (`careful`).
+"""
 
-# nearly all of the time of most tests is compiling: less care is taken, unless a test asks for it
+import gc
+import os
+
+HASTE = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+# before JAX is imported, which reads it once; processes that tests start inherit it
+os.environ["XLA_FLAGS"] = f"{HASTE} {os.environ.get('XLA_FLAGS', '')}".strip()
+
+import jax  # noqa: E402
+import jax.monitoring  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+pytest_plugins = ["chromium"]  # the browser of those tests that need one
+
 jax.config.update("jax_disable_most_optimizations", True)
 
 settings.register_profile("spos", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("spos")
+
+gc.set_threshold(100_000, 20, 100)  # tracing makes many small objects, few of them garbage
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ def test_arviz_sees_particles_as_draws_or_as_chains():
     assert tree.posterior["w"].shape == (40, 3, 2, 3)
     np.testing.assert_array_equal(tree.posterior["b"].sel(chain=7), 7.0 * np.arange(3))
     np.testing.assert_array_equal(tree.sample_stats["epd"].sel(chain=7), [1.0, np.nan, 3.0])
-    assert "sample_stats" not in result(particles).to_arviz().children
+    assert "sample_stats" not in result(particles).to_arviz()
 
 
 def test_each_draw_has_what_its_own_step_saw():

@@ -4,13 +4,14 @@ import dataclasses
 import json
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from spos.cli import main
 from spos.io.html import Table
-from spos_experiments.frame import page, record
+from spos_experiments.frame import outline, page, record, verdicts
 from spos_experiments.frame.record import Claim, Illustration, Record, RecordError
 
 PNG = b"\x89PNG\r\n\x1a\nnot really"
@@ -110,7 +111,7 @@ def test_a_page_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
 
 
 def test_the_page_says_everything_and_fetches_nothing(tmp_path):
-    store(tmp_path, made(), made("collapse", title="Later", quick=True))
+    store(tmp_path, made(), made("multimode", title="Earlier", quick=True))
     out = page.build(tmp_path, tmp_path / "report.html")
     text = out.read_text(encoding="utf-8")
     words = re.sub(r'src="data:image/png;base64,[^"]+"', "", text)
@@ -118,10 +119,12 @@ def test_the_page_says_everything_and_fetches_nothing(tmp_path):
     assert "Cats are &lt;liquid&gt;." in text
     assert "<liquid>" not in text
     for claim in CLAIMS:
-        for part in (claim.measured, claim.verdict, claim.rule):
+        for part in (claim.measured, claim.rule):
             assert part in words
-    assert text.index("Pets &amp; more") < text.index("Later")  # the paper's order, not the ABC's
-    assert "Tiny trial runs, from which nothing follows: collapse." in text
+    assert "◐ Holds only when</strong> run as a kitten." in words
+    assert "✗ Not seen</strong>." in words
+    assert text.index("Earlier") < text.index("Pets &amp; more")  # the paper's order, not the ABC's
+    assert "Tiny trial runs, from which nothing follows: multimode." in text
     assert 'name="viewport" content="width=device-width' in text
 
 
@@ -142,3 +145,43 @@ def test_every_link_leads_somewhere_and_commands_are_exact(tmp_path):
     assert len(places) == len(set(places))
     assert targets.count("command-gaussian") == len(CLAIMS) + 1
     assert "<code>spos paper gaussian --seed 0</code></pre>" in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence"),
+    [
+        ("holds", "✓ Holds."),
+        ("not seen", "✗ Not seen."),
+        ("holds only when the density is exp(−V)", "◐ Holds only when the density is exp(−V)."),
+        ("holds only when not the method is gfsd", "◐ Holds, except when the method is gfsd."),
+        ("holds only when not run on a; nor b; nor c", "◐ Holds, except when run on a, b or c."),
+        ("holds only when run as a; or b", "◐ Holds only when run as a or b."),
+        ("holds only when not against SVGD", "◐ Holds, except against SVGD."),
+        ("holds only when on a; or b; or c; or d", "◐ Holds only: on abcd"),
+    ],
+)
+def test_a_condition_is_a_sentence(verdict, sentence):
+    claim = dataclasses.replace(CLAIMS[0], verdict=verdict)
+    assert re.sub(r"<[^>]*>", "", str(verdicts.told(claim))).replace(" :", ":") == sentence
+
+
+def test_the_front_counts_and_keeps_our_own_claims_apart(tmp_path):
+    store(tmp_path, made("gaussian"), made("methods"))
+    text = page.build(tmp_path, tmp_path / "report.html").read_text(encoding="utf-8")
+    words = re.sub(r"<[^>]*>", " ", text)
+    assert "Of the paper's 3 claims" in words.replace("&#x27;", "'")
+    assert "Of our own 3 claims" in words
+    assert text.index('id="gaussian"') < text.index('id="methods"')
+    assert text.index("Of our own 3 claims") < text.index('id="gaussian"')
+
+
+def test_the_outline_knows_every_experiment_and_every_claim_that_is_our_own():
+    results = Path(__file__).parents[1] / "results"
+    records = {made.experiment: made for made in page.find(results)}
+    listed = [name for names in outline.SECTIONS.values() for name in names]
+    assert set(listed) <= set(records)
+    assert len(listed) == len(set(listed))
+    for experiment, beginnings in outline.OWN.items():
+        for beginning in beginnings:
+            found = [c for c in records[experiment].claims if c.claim.startswith(beginning)]
+            assert len(found) == 1, beginning

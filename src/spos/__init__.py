@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from spos import diagnostics, mesh, rl, targets, theory, types
 from spos.adapters import Model, from_numpyro, from_pymc
 from spos.adapters.fit import fit
+from spos.adapters.prior import prior_predictive
 from spos.algorithms.birth_death import birth_death
 from spos.algorithms.blob import blob
 from spos.algorithms.gfsd import gfsd
@@ -82,6 +83,7 @@ __all__ = [
     "noisy_svgd",
     "pos",
     "posterior",
+    "prior_predictive",
     "psgld",
     "rbf",
     "rl",

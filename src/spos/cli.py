@@ -1,9 +1,10 @@
 """The command `spos`.
 
 A command is a `Command`: its name, one line of help, the function that declares its arguments and
-the function that runs it. `spos demo` and `spos playground` are here; other packages offer theirs
-as entry points of the group `spos.commands`, as the experiments of this repository do. What a
-command needs is imported when it runs, so that asking for help does not load plotting libraries.
+the function that runs it. `spos demo`, `spos playground` and `spos doctor` are here; other packages
+offer theirs as entry points of the group `spos.commands`, as the experiments of this repository do.
+What a command needs is imported when it runs, so that asking for help does not load plotting
+libraries.
 A failure the user can mend is one sentence on stderr and exit code 1; wrong arguments are exit
 code 2.
 """
@@ -97,10 +98,25 @@ PLAYGROUND = Command(
 )
 
 
+def _doctor(arguments: argparse.Namespace) -> None:
+    from spos import doctor
+
+    doctor.run()
+
+
+DOCTOR = Command(
+    "doctor",
+    "versions, devices, which extras are there, and a self-test of two seconds",
+    lambda parser: None,
+    _doctor,
+)
+
+
 def commands() -> Iterator[Command]:
     """The commands of this package, those that others offer, and a hint for those missing."""
     yield DEMO
     yield PLAYGROUND
+    yield DOCTOR
     offered = {point.name: point for point in entry_points(group=GROUP)}
     for point in offered.values():
         yield point.load()

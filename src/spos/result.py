@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from spos.io import archive
+from spos.io.arviz import arviz_object
 from spos.names import leaf_name, parameters
 from spos.types import Particles, PyTree
 
@@ -88,12 +89,14 @@ class Result:
         are the draws of a single chain.
 
         Returns:
-            A DataTree of ArviZ.
+            An `InferenceData` where ArviZ before version 1 is installed, as PyMC needs it; else a
+            DataTree, which ArviZ 1 and arviz-base take.
         """
         recorded = self.history is not None
         source = jax.tree_util.tree_leaves_with_path(self.history if recorded else self.particles)
         posterior = by_chain({leaf_name(path): leaf for path, leaf in source}, recorded)
-        return data_tree(posterior, sample_stats=self.sample_stats(), version=self.versions["spos"])
+        groups = {"posterior": posterior, "sample_stats": self.sample_stats()}
+        return arviz_object(groups, version=self.versions["spos"])
 
     def sample_stats(self) -> dict[str, np.ndarray]:
         """What the recorded steps saw, with axes of chains and draws.
@@ -153,38 +156,6 @@ def by_chain(draws: Mapping[str, Any], recorded: bool) -> dict[str, np.ndarray]:
     """Axes of chains and draws for ArviZ: from records and particles, or from particles alone."""
     arrays = {name: np.asarray(values) for name, values in draws.items()}
     return {name: a.swapaxes(0, 1) if recorded else a[None] for name, a in arrays.items()}
-
-
-def data_tree(
-    posterior: Mapping[str, Any],
-    *,
-    sample_stats: Mapping[str, Any] | None = None,
-    posterior_predictive: Mapping[str, Any] | None = None,
-    coords: Mapping[str, Any] | None = None,
-    dims: Mapping[str, list[str]] | None = None,
-    version: str,
-) -> Any:
-    """An ArviZ DataTree of draws whose first axes are chains and draws; empty groups are left out.
-
-    `dims` names the other axes of a variable and `coords` labels them. `version` is that of the
-    library that made the draws.
-    """
-    try:
-        import arviz_base
-    except ImportError as error:
-        raise ImportError("to_arviz needs arviz-base: pip install 'spos[arviz]'") from error
-    groups = {
-        "posterior": posterior,
-        "sample_stats": sample_stats,
-        "posterior_predictive": posterior_predictive,
-    }
-    return arviz_base.from_dict(
-        {name: dict(values) for name, values in groups.items() if values},
-        coords=None if coords is None else dict(coords),
-        dims=None if dims is None else dict(dims),
-        attrs={"/": {"inference_library": "spos", "inference_library_version": version}},
-        check_conventions=False,  # more chains than draws are nothing unusual here
-    )
 
 
 def load(path: Any) -> Result:

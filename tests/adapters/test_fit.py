@@ -37,7 +37,7 @@ def test_the_eight_schools_are_solved(result):
 
 
 def test_arviz_gets_the_model_s_names_and_predictions(result):
-    tree = result.to_arviz()
+    tree = result.to_arviz(posterior_predictive=True)
     assert tree.posterior["theta"].dims == ("chain", "draw", "school")
     assert tree.posterior_predictive["effect"].shape == tree.posterior["theta"].shape
     table = arviz_stats.summary(tree, round_to="none")
@@ -47,10 +47,10 @@ def test_arviz_gets_the_model_s_names_and_predictions(result):
 
 def test_other_data_compile_nothing_new(result, compilations):
     """Although the run is longer or shorter, and all the way to predictions."""
-    result.to_arviz()
+    result.to_arviz(posterior_predictive=True, log_likelihood=True)
     compilations.clear()
     other = spos.fit(in_numpyro, ERROR + 5.0, effect=2.0 * EFFECT + 3.0, seed=1)
-    other.to_arviz()
+    other.to_arviz(posterior_predictive=True, log_likelihood=True)
     assert not compilations
     assert abs(np.mean(other.draws["mu"]) - np.mean(result.draws["mu"])) > 1.0
 

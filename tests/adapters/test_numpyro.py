@@ -238,3 +238,15 @@ def test_blocks_of_rows_give_what_rows_give(schools):
     drawn = schools.predict(KEY, many)["effect"]
     assert drawn.shape == (1100, 8)
     assert len(np.unique(drawn[:, 0])) == 1100  # every row has random numbers of its own
+
+
+def test_ten_observations_of_one_law_are_ten_draws():
+    """NumPyro itself would draw once, which nobody can compare with the observations."""
+    model = spos.from_numpyro(short, np.ones(10))
+    drawn = model.predict(KEY, {"m": jnp.full(3, 5.0)})["y"]
+    assert drawn.shape == (3, 10)
+    assert len(np.unique(drawn)) == 30
+
+
+def short(y):
+    numpyro.sample("y", dist.Normal(numpyro.sample("m", dist.Normal()), 1.0), obs=y)

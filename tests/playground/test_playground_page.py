@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from conftest import wait
+
+from chromium import wait
 
 WIDTHS = (360, 800, 1280)
 

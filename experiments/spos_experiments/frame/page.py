@@ -1,37 +1,28 @@
 """`spos report`: one page that shows what every recorded experiment found.
 
-The page is made from the records alone. On top stands every claim with its verdict; then comes a
-section for each experiment with its figures, its claims, its numbers and the command line that made
-them. Each number links to that line.
+The page is made from the records alone. Its front says how many of the paper's claims hold, hold
+under a condition, or were not seen; then come the sections of the paper (`outline`), each
+experiment with its claims beside its figures, its numbers and the command line that made them. Our
+own claims stand apart, at the end. Each number links to its command.
 
 Records may come from others. All text in them is escaped (`spos.io.markup`), and nothing gets into
 the page but figures that lie beside their record: no other folder is named, no link is followed,
 and what is not a PNG or GIF of a sane size is refused.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from spos.io import html
 from spos.io.files import read_plain
 from spos.io.markup import Markup
-from spos_experiments.frame import record
-from spos_experiments.frame.record import (
-    HOLDS,
-    NOT_SEEN,
-    Claim,
-    Illustration,
-    Record,
-    RecordError,
-)
+from spos_experiments.frame import outline, record
+from spos_experiments.frame.record import Claim, Illustration, Record, RecordError
+from spos_experiments.frame.verdicts import QUIET, Beside, Contents, Count, Verdict
 from spos_experiments.paper import EXPERIMENTS
 
 TITLE = "The SPOS paper, measured"
-# green, vermilion and blue that colour-blind readers can tell apart; a sign says the same
-MARKS = {HOLDS: ("#009E73", "✓"), NOT_SEEN: ("#D55E00", "✗")}
-PARTLY = ("#0072B2", "◐")
-QUIET = "color:var(--soft);font-size:.88rem"
 MOST_BYTES = 2**24  # of a figure
 
 
@@ -80,58 +71,10 @@ class Source:
         )
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """A claim, what was measured, and what follows."""
-
-    claim: Claim
-    made: Record
-
-    def html(self) -> Markup:
-        tint, _ = MARKS.get(self.claim.verdict, PARTLY)
-        return Markup(
-            '<div style="border-left:4px solid $tint;padding-left:.9rem;margin:1.2rem 0">'
-            "<p><strong>$claim</strong></p>"
-            "<p>$verdict</p>"
-            "$measured"
-            '<p><a href="#$anchor">The command behind these numbers</a></p>'
-            '<p style="$quiet">Rule: $rule</p>'
-            "</div>",
-            tint=tint,
-            claim=self.claim.claim,
-            verdict=_verdict(self.claim),
-            measured=_measured(self.claim.measured),
-            anchor=_anchor(self.made),
-            quiet=QUIET,
-            rule=self.claim.rule,
-        )
-
-
-@dataclass(frozen=True)
-class Overview:
-    """Every claim and its verdict, each a link to its section."""
-
-    records: Sequence[Record]
-
-    def html(self) -> Markup:
-        items = [
-            Markup(
-                '<li style="margin:.5rem 0"><a href="#$place" style="color:inherit">$claim</a> '
-                "$verdict</li>",
-                place=made.experiment,
-                claim=claim.claim,
-                verdict=_verdict(claim),
-            )
-            for made in self.records
-            for claim in made.claims
-        ]
-        return Markup('<ul style="padding-left:1.1rem">$items</ul>', items=Markup.join(items))
-
-
 def build(folder: Path, out: Path) -> Path:
     """Write the page of all records in a folder; its path."""
     records = find(folder)
-    sections = [_opening(records), *(_section(made, folder) for made in records)]
+    sections = _sections(records, folder)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         return html.write(out, html.page(TITLE, sections))
@@ -156,26 +99,82 @@ def find(folder: Path) -> list[Record]:
     return sorted(records, key=lambda made: (order.get(made.experiment, last), made.experiment))
 
 
-def _opening(records: Sequence[Record]) -> html.Section:
+def _sections(records: Sequence[Record], folder: Path) -> list[html.Section]:
+    """The front, the paper's sections in their order, and what is our own."""
+    ours, papers = _claims(records, own=True), _claims(records, own=False)
+    parts = [
+        (
+            title,
+            [(made, papers[made.experiment]) for made in records if outline.section(made) == title],
+        )
+        for title in outline.SECTIONS
+    ]
+    parts = [(title, inside) for title, inside in parts if inside]
+    own = [(made, ours[made.experiment]) for made in records if ours[made.experiment]]
+    whole = [
+        _section(
+            f"{title}: {made.title}" if made == inside[0][0] else made.title, made, claims, folder
+        )
+        for title, inside in parts
+        for made, claims in inside
+    ]
+    beyond = [
+        _section(made.title, made, claims, folder)
+        for made, claims in own
+        if outline.section(made) == outline.OURS
+    ]
+    beside = [
+        Verdict(claim, _anchor(made))
+        for made, claims in own
+        if outline.section(made) != outline.OURS
+        for claim in claims
+    ]
+    more = [html.Section("Our own claims about the paper's experiments", beside)] if beside else []
+    contents = [*parts, (outline.OURS, own)] if own else parts
+    return [
+        _opening(records, papers, ours),
+        html.Section("", [Contents(contents)]),
+        *whole,
+        *more,
+        *beyond,
+    ]
+
+
+def _claims(records: Sequence[Record], *, own: bool) -> dict[str, list[Claim]]:
+    """The claims that are our own, or the paper's, by experiment."""
+    return {
+        made.experiment: [claim for claim in made.claims if outline.is_own(made, claim) is own]
+        for made in records
+    }
+
+
+def _opening(
+    records: Sequence[Record],
+    papers: Mapping[str, Sequence[Claim]],
+    ours: Mapping[str, Sequence[Claim]],
+) -> html.Section:
     about = (
         "The paper on stochastic particle-optimization sampling (AISTATS 2020) makes statements "
-        "about synthetic experiments and draws others from its theory. Each one is put to the test "
-        "here. A verdict follows from the numbers by a rule that was fixed before; “holds only "
-        "when” names the conditions under which the statement was seen."
+        "about experiments and draws others from its theory. Each one is put to the test here. A "
+        "verdict follows from the numbers by a rule that was fixed before."
     )
     tiny = [made.experiment for made in records if made.quick]
     note = f"Tiny trial runs, from which nothing follows: {', '.join(tiny)}." if tiny else ""
     notes = [html.Text(note)] if note else []
-    blocks: list[html.Block] = [html.Text(about), *notes, Overview(records)]
-    return html.Section("", blocks)
+    counts = [
+        Count(whose, [claim for claims in theirs.values() for claim in claims])
+        for whose, theirs in (("the paper's", papers), ("our own", ours))
+        if any(theirs.values())
+    ]
+    return html.Section("", [html.Text(about), *notes, *counts])
 
 
-def _section(made: Record, folder: Path) -> html.Section:
+def _section(heading: str, made: Record, claims: Sequence[Claim], folder: Path) -> html.Section:
+    figures = [_picture(figure, folder / made.experiment) for figure in made.figures]
+    verdicts = [Verdict(claim, _anchor(made)) for claim in claims]
     blocks: list[html.Block] = [Place(made.experiment), html.Text(made.about)]
-    blocks += [_picture(figure, folder / made.experiment) for figure in made.figures]
-    blocks += [Verdict(claim, made) for claim in made.claims]
-    blocks += [made.table, Source(made), Command(made)]
-    return html.Section(made.title, blocks)
+    blocks += [Beside(figures, verdicts), made.table, Source(made), Command(made)]
+    return html.Section(heading, blocks)
 
 
 def _picture(figure: Illustration, folder: Path) -> html.Picture:
@@ -188,28 +187,6 @@ def _picture(figure: Illustration, folder: Path) -> html.Picture:
         raise RecordError(f"cannot read the figure {path}: {error.strerror}") from error
     except ValueError as error:
         raise RecordError(f"cannot use the figure {path}: {error}") from error
-
-
-def _measured(sentence: str) -> Markup:
-    """A sentence; one that lists many things after a colon becomes a list."""
-    head, _, rest = sentence.partition(": ")
-    things = rest.removesuffix(".").split("; ")
-    if len(things) < 3:
-        return Markup("<p>$sentence</p>", sentence=sentence)
-    items = Markup.join(Markup("<li>$thing</li>", thing=thing) for thing in things)
-    return Markup(
-        '<p>$head:</p><ul style="padding-left:1.1rem">$items</ul>', head=head, items=items
-    )
-
-
-def _verdict(claim: Claim) -> Markup:
-    tint, mark = MARKS.get(claim.verdict, PARTLY)
-    return Markup(
-        '<strong style="color:$tint">$mark $verdict</strong>',
-        tint=tint,
-        mark=mark,
-        verdict=claim.verdict,
-    )
 
 
 def _anchor(made: Record) -> str:

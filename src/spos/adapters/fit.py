@@ -115,7 +115,7 @@ def fit(
             saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
         found = run.go(progress, callback, saver)
     if subject.model is not None:
-        found = _in_own_words(subject.model, found, seed)
+        found = _in_own_words(subject.model, found)
     if not found.converged:
         warn(found.verdict, stacklevel=2)
     return found
@@ -212,15 +212,12 @@ def _begin(
         raise
 
 
-def _in_own_words(model: Model, found: Fit, seed: int) -> Fit:
+def _in_own_words(model: Model, found: Fit) -> Fit:
     """The draws as the model knows them, and one more check of these."""
     own = model.constrain(found.history)
     verdict = found.verdict
     if verdict.checks and not found.interrupted:
         verdict = dataclasses.replace(verdict, checks=(*verdict.checks, own_check(own)))
-
-    def predict(history: Particles) -> dict[str, Any]:
-        return model.predict(jax.random.fold_in(jax.random.key(seed), 2**31), history)
 
     return dataclasses.replace(
         found,
@@ -228,5 +225,5 @@ def _in_own_words(model: Model, found: Fit, seed: int) -> Fit:
         draws={name: values.reshape(-1, *values.shape[2:]) for name, values in own.items()},
         coords=model.coords,
         dims=model.dims,
-        predict=predict,
+        model=model,
     )

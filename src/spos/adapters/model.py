@@ -9,12 +9,30 @@ import jax
 import numpy as np
 
 from spos import checks
-from spos.names import entry_name
+from spos.names import entry_name, leaf_name
 from spos.targets.target import Target
 from spos.types import Particles
 
 RADIUS = 2.0  # of the box where unconstrained parameters start
 BLOCK = 512  # rows that are constrained at a time
+
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Predictions(dict[str, Any]):
+    """Draws by the names of what a model observes, with what their axes are called.
+
+    Attributes:
+        coords: labels of the axes.
+        dims: names of the axes of each array, without those of the draws.
+    """
+
+    def __init__(
+        self, draws: Mapping[str, Any], coords: Mapping[str, Any], dims: Mapping[str, list[str]]
+    ) -> None:
+        super().__init__(draws)
+        self.coords, self.dims = coords, dims
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,8 +49,11 @@ class Model:
         coords: labels of the axes of what `constrain` and `predict` return, as ArviZ wants them.
         dims: names of these axes.
         constrain_batch: see `constrain`.
-        predict_batch: see `predict`.
+        predict_batch: see `predict`; of constrained parameters and other arguments.
+        log_likelihood_batch: see `log_likelihood`.
         sites_batch: the log-density of every site.
+        prior_batch: so many draws of everything from the prior.
+        observe: gives the observations by name.
         inputs: data and arguments by name.
     """
 
@@ -42,8 +63,11 @@ class Model:
     coords: Mapping[str, Any]
     dims: Mapping[str, list[str]]
     constrain_batch: Callable[[Particles], dict[str, Any]]
-    predict_batch: Callable[[jax.Array, Particles], dict[str, Any]]
+    predict_batch: Callable[[jax.Array, dict[str, Any], Arguments], Predictions]
+    log_likelihood_batch: Callable[[Particles], dict[str, Any]]
     sites_batch: Callable[[Particles], dict[str, Any]]
+    prior_batch: Callable[[jax.Array, int], dict[str, Any]]
+    observe: Callable[[], dict[str, Any]]
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -79,18 +103,55 @@ class Model:
         flat, leading = self.flatten(particles)
         return _unflatten(self.constrain_batch(flat), leading)
 
-    def predict(self, key: jax.Array, particles: Particles) -> dict[str, Any]:
+    def predict(
+        self, key: jax.Array, particles: Particles, *args: Any, **kwargs: Any
+    ) -> "Predictions":
         """One draw of everything the model observes, for each particle.
 
         Args:
             key: of the random numbers.
             particles: unconstrained, with any leading axes.
+            *args: other arguments for a NumPyro function; without any, those it was read with.
+            **kwargs: the same; for a PyMC model, new values of its `pymc.Data` and new labels of
+                its dims, by name.
 
         Returns:
-            Arrays by name, with the same leading axes.
+            Arrays by name, with the same leading axes, and names of their other axes.
+
+        Raises:
+            ModelError: the model cannot predict with these arguments.
         """
         flat, leading = self.flatten(particles)
-        return _unflatten(self.predict_batch(key, flat), leading)
+        found = self.predict_batch(key, self.constrain_batch(flat), (args, kwargs))
+        return Predictions(_unflatten(found, leading), found.coords, found.dims)
+
+    def log_likelihood(self, particles: Particles) -> dict[str, Any]:
+        """The log-likelihood of every single observation, at each particle.
+
+        Args:
+            particles: unconstrained, with any leading axes.
+
+        Returns:
+            Arrays by the names of what is observed, with the same leading axes.
+        """
+        flat, leading = self.flatten(particles)
+        return _unflatten(self.log_likelihood_batch(flat), leading)
+
+    def data(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """What the model observes, and the other arrays that it was given.
+
+        Returns:
+            Observations by the names of their sites, and arguments by theirs.
+        """
+        observed = {name: np.asarray(values) for name, values in self.observe().items()}
+        constant = {}
+        for path, leaf in jax.tree_util.tree_leaves_with_path(dict(self.inputs)):
+            if isinstance(leaf, np.ndarray | jax.Array) and leaf.dtype.kind in "biuf":
+                values = np.asarray(leaf)
+                # an observation in a precision of its own is still that observation
+                if not any(np.array_equal(values.astype(o.dtype), o) for o in observed.values()):
+                    constant[leaf_name(path)] = values
+        return observed, constant
 
     def blame(self, particles: Particles) -> str:
         """Which sites have no finite log-density, or else which parameters have no finite score.

@@ -21,31 +21,33 @@ import jax
 import jax.numpy as jnp
 from numpyro import handlers
 from numpyro.infer import init_to_uniform
-from numpyro.infer.util import constrain_fn, potential_energy
+from numpyro.infer.util import potential_energy
 
 from spos import checks
+from spos.adapters import numpyro_draws
 from spos.adapters.model import (
     RADIUS,
+    Arguments,
     Model,
     ModelError,
+    Predictions,
     broken_inputs,
     in_blocks,
     not_evaluated,
 )
-from spos.adapters.numpyro_program import Arguments, Program
+from spos.adapters.numpyro_draws import (
+    constrained,
+    from_prior,
+    observations,
+    predictor,
+    site_log_probs,
+)
+from spos.adapters.numpyro_program import NEEDS_NUMBERS, Program
 from spos.adapters.numpyro_sites import Sites, found_sites
-from spos.programs import compiled
 from spos.targets.shuffle import distinct
 from spos.targets.target import Target, score_particles
-from spos.types import Array, Particles, PyTree
+from spos.types import Particles, PyTree
 from spos.values import static, value
-
-NEEDS_NUMBERS = (
-    jax.errors.ConcretizationTypeError,
-    jax.errors.NonConcreteBooleanIndexError,
-    jax.errors.TracerArrayConversionError,
-    jax.errors.TracerIntegerConversionError,
-)
 
 
 class Minibatch(NamedTuple):
@@ -105,80 +107,38 @@ def read(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Model:
             sites, target = _examine(program, nothing)
         except NEEDS_NUMBERS as error:
             raise not_evaluated(program.name, "under jax.jit", error) from error
-    names = tuple(sites.shapes)
+    program, data, observed = target.program, target.data, tuple(sites.observed)
 
     def constrain(particles: Particles) -> dict[str, Any]:
-        found = in_blocks(lambda _, some: _constrained(target, some), particles)
+        found = in_blocks(lambda _, some: constrained(program, data, some), particles)
         return {name: found[name] for name in sites.constrained}  # jit sorts the names
 
-    def predict(key: jax.Array, particles: Particles) -> dict[str, Any]:
-        found = in_blocks(
-            lambda n, some: _predicted(names, tuple(sites.observed), target, key, n, some),
-            particles,
-        )
-        return {name: found[name] for name in sites.observed}
+    def predict(key: jax.Array, values: dict[str, Any], other: Arguments) -> Predictions:
+        given = {name: values[name] for name in sites.shapes}
+        shapes = {name: each.shape[1:] for name, each in given.items()}
+        with_these = other if any(other) else own
+        return numpyro_draws.predict(predictor(model, with_these, shapes), key, given)
+
+    def log_likelihood(particles: Particles) -> dict[str, Any]:
+        if not observed:
+            return {}
+        found = in_blocks(lambda _, some: site_log_probs(program, observed, data, some), particles)
+        return {name: found[name] for name in observed}
 
     return Model(
-        name=target.program.name,
+        name=program.name,
         target=target,
         shapes=sites.shapes,
         coords=sites.coords,
         dims=sites.dims,
         constrain_batch=constrain,
         predict_batch=predict,
-        sites_batch=lambda particles: _site_log_probs(target, particles),
+        log_likelihood_batch=log_likelihood,
+        sites_batch=lambda particles: site_log_probs(program, (), data, particles),
+        prior_batch=lambda key, num_draws: from_prior(program, data, key, num_draws),
+        observe=lambda: observations(program, observed, data) if observed else {},
         inputs=_named(model, args) | kwargs,
     )
-
-
-@compiled()
-def _constrained(target: NumpyroTarget, particles: Particles) -> dict[str, jax.Array]:
-    args, kwargs = target.program.arguments(target.data)
-    whole = target.program.seeded(0, {})
-
-    def one(theta: PyTree) -> dict[str, jax.Array]:
-        found: dict[str, jax.Array] = constrain_fn(
-            whole, args, kwargs, theta, return_deterministic=True
-        )
-        return found
-
-    return jax.vmap(one)(particles)
-
-
-@compiled(2)
-def _predicted(
-    parameters: tuple[str, ...],
-    observed: tuple[str, ...],
-    target: NumpyroTarget,
-    key: jax.Array,
-    block: Array,
-    particles: Particles,
-) -> dict[str, jax.Array]:
-    args, kwargs = target.program.arguments(target.data)
-
-    def one(key: jax.Array, values: dict[str, jax.Array]) -> dict[str, jax.Array]:
-        free = handlers.uncondition(target.program.seeded(key, {}))
-        given = handlers.substitute(free, data={name: values[name] for name in parameters})
-        trace = handlers.trace(given).get_trace(*args, **kwargs)
-        return {name: trace[name]["value"] for name in observed}
-
-    values = _constrained(target, particles)
-    keys = jax.random.split(jax.random.fold_in(key, block), len(jax.tree.leaves(particles)[0]))
-    return jax.vmap(one)(keys, values)
-
-
-@compiled()
-def _site_log_probs(target: NumpyroTarget, particles: Particles) -> dict[str, jax.Array]:
-    args, kwargs = target.program.arguments(target.data)
-    whole = target.program.seeded(0, {})
-
-    def one(theta: PyTree) -> dict[str, jax.Array]:
-        values = constrain_fn(whole, args, kwargs, theta)
-        trace = handlers.trace(handlers.substitute(whole, data=values)).get_trace(*args, **kwargs)
-        drawn = {name: site for name, site in trace.items() if site["type"] == "sample"}
-        return {n: jnp.sum(site["fn"].log_prob(site["value"])) for n, site in drawn.items()}
-
-    return jax.vmap(one)(particles)
 
 
 def _examine(program: Program, data: tuple[Any, ...]) -> tuple[Sites, NumpyroTarget]:

@@ -19,10 +19,16 @@ import numpy as np
 from numpyro import handlers
 from numpyro.primitives import Messenger
 
+from spos.adapters.model import Arguments
 from spos.names import leaf_name
 from spos.types import PyTree
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+NEEDS_NUMBERS = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.NonConcreteBooleanIndexError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 

@@ -44,17 +44,13 @@ def found_sites(model: str, trace: Mapping[str, Any], plates: dict[str, tuple[in
     Raises:
         ModelError: something cannot be sampled.
     """
-    sites = Sites({}, [], [], plates, {}, {})
+    sites = Sites({}, [], [], plates, plate_labels(trace), {})
     for name, site in trace.items():
-        if site["type"] == "plate":
-            sites.coords[name] = np.arange(site["args"][0])
         if site["type"] not in ("sample", "deterministic") or isinstance(site.get("fn"), Unit):
             continue
-        shape, event_axes = jnp.shape(site["value"]), 0
-        frames = site.get("cond_indep_stack", [])
+        shape = jnp.shape(site["value"])
         if site["type"] == "sample":
-            fn = site["fn"]
-            event_axes = len(fn.event_shape)
+            fn, frames = site["fn"], site["cond_indep_stack"]
             if site["is_observed"]:
                 _check_observed(model, name, shape, fn.shape())
             elif fn.support.is_discrete:
@@ -69,12 +65,26 @@ def found_sites(model: str, trace: Mapping[str, Any], plates: dict[str, tuple[in
             else:
                 sites.shapes[name] = biject_to(fn.support).inverse_shape(shape)
         (sites.observed if site.get("is_observed") else sites.constrained).append(name)
-        plated = {len(shape) - event_axes + frame.dim: frame for frame in frames}
-        known = {n: f.name for n, f in plated.items() if n >= 0 and shape[n] == f.size}
-        sites.dims[name] = axis_names(name, len(shape), known)
+        sites.dims[name] = axes_of(name, site)
     if not sites.shapes:
         raise nothing_to_sample(model)
     return sites
+
+
+def axes_of(name: str, site: Mapping[str, Any]) -> list[str]:
+    """The names of the axes of a site: those of its plates where they have the plates' lengths."""
+    shape = jnp.shape(site["value"])
+    event_axes = len(site["fn"].event_shape) if site["type"] == "sample" else 0
+    frames = site.get("cond_indep_stack", [])
+    plated = {len(shape) - event_axes + frame.dim: frame for frame in frames}
+    known = {n: f.name for n, f in plated.items() if n >= 0 and shape[n] == f.size}
+    return axis_names(name, len(shape), known)
+
+
+def plate_labels(trace: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The rows of every plate, counted."""
+    plates = {name: site for name, site in trace.items() if site["type"] == "plate"}
+    return {name: np.arange(site["args"][0]) for name, site in plates.items()}
 
 
 def _check_observed(model: str, name: str, value: tuple[int, ...], law: tuple[int, ...]) -> None:

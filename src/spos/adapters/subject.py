@@ -60,18 +60,7 @@ def read_subject(
             "the data of a NumPyro model are its arguments: "
             "spos.fit(spos.from_numpyro(model, …, data=…))"
         )
-    if isinstance(model, Model):
-        _no_arguments("a spos.Model", args, kwargs)
-        found = model
-    elif type(model).__module__.partition(".")[0] == "pymc":
-        _no_arguments("a PyMC model", args, kwargs)
-        found = adapters.from_pymc(model)
-    elif not callable(model) or isinstance(model, type):
-        raise TypeError(
-            "model must be a NumPyro function, a pymc.Model, a spos.Model, or with start a "
-            f"spos.Target or a log-density, got {model!r}"
-        )
-    elif started:
+    if started and callable(model) and not isinstance(model, type) and not _is_model(model):
         if args or kwargs:
             raise TypeError(
                 "with start, a function is a log-density of one particle and takes no arguments, "
@@ -79,14 +68,54 @@ def read_subject(
                 "spos.fit(spos.from_numpyro(model, …), start=…)"
             )
         return Subject("the log-density", as_target(model), None, {})
-    else:
-        _must_not_collide(model, len(args), reserved)
-        try:
-            found = adapters.from_numpyro(model, *args, **kwargs)
-        except ModelError as error:
-            error.add_note("without start, a function is a NumPyro model; a log-density needs it")
-            raise
+    found = read_model(model, args, kwargs, reserved)
     return Subject(found.name, found.target, found, found.inputs)
+
+
+def read_model(
+    model: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    reserved: tuple[str, ...],
+    verb: str = "fit",
+) -> Model:
+    """The model of whichever library.
+
+    Args:
+        model: a NumPyro function, a PyMC model or a `spos.Model`.
+        args: for a NumPyro function.
+        kwargs: for a NumPyro function.
+        reserved: the names that the caller keeps for itself.
+        verb: the caller's own name.
+
+    Returns:
+        The model.
+
+    Raises:
+        TypeError, ValueError: it is none, or cannot be read.
+    """
+    if isinstance(model, Model):
+        _no_arguments("a spos.Model", args, kwargs)
+        return model
+    if _is_model(model):
+        _no_arguments("a PyMC model", args, kwargs)
+        return adapters.from_pymc(model)
+    if not callable(model) or isinstance(model, type):
+        raise TypeError(
+            "model must be a NumPyro function, a pymc.Model, a spos.Model, or with start a "
+            f"spos.Target or a log-density, got {model!r}"
+        )
+    _must_not_collide(model, len(args), reserved, verb)
+    try:
+        return adapters.from_numpyro(model, *args, **kwargs)
+    except ModelError as error:
+        error.add_note("without start, a function is a NumPyro model; a log-density needs it")
+        raise
+
+
+def _is_model(model: Any) -> bool:
+    """Is it a model by itself, rather than a function?"""
+    return isinstance(model, Model) or type(model).__module__.partition(".")[0] == "pymc"
 
 
 def _with_data(target: Target, data: PyTree) -> Target:
@@ -104,7 +133,7 @@ def _no_arguments(what: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
         raise TypeError(f"{what} takes no arguments here, got {len(args) + len(kwargs)}")
 
 
-def _must_not_collide(model: Any, positional: int, reserved: tuple[str, ...]) -> None:
+def _must_not_collide(model: Any, positional: int, reserved: tuple[str, ...], verb: str) -> None:
     """An argument of the model under one of our names could not be told from ours."""
     try:
         own = list(inspect.signature(model).parameters)
@@ -113,6 +142,6 @@ def _must_not_collide(model: Any, positional: int, reserved: tuple[str, ...]) ->
     if taken := [name for name in own[positional:] if name in reserved]:
         name = getattr(model, "__name__", "model")
         raise TypeError(
-            f"{taken[0]} is an argument of {name} and of spos.fit: write "
-            f"spos.fit(spos.from_numpyro({name}, …, {taken[0]}=…))"
+            f"{taken[0]} is an argument of {name} and of spos.{verb}: write "
+            f"spos.{verb}(spos.from_numpyro({name}, …, {taken[0]}=…))"
         )

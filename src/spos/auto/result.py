@@ -1,6 +1,5 @@
 """What an automatic run leaves behind: draws, and a verdict on them."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,12 +8,13 @@ import jax
 import numpy as np
 
 from spos import result
+from spos.auto.named_draws import NamedDraws
+from spos.auto.named_draws import by_groups as by_groups
 from spos.auto.verdict import Verdict
 from spos.io import archive
 from spos.io.figures import result_figure
-from spos.names import leaf_name
-from spos.result import Result, Summary, data_tree
-from spos.types import Particles, PathLike, PyTree
+from spos.result import Result, Summary
+from spos.types import PathLike
 
 FORMAT = "spos fit 1"
 MOST_DRAWN = 1000  # points of a figure
@@ -40,7 +40,7 @@ class Adapted(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Fit(Result):
+class Fit(NamedDraws):
     """What `spos.fit` returns: a run that chose its own steps and judged itself.
 
     `history` and `particles` are what the sampler saw, in unconstrained coordinates.
@@ -53,7 +53,8 @@ class Fit(Result):
         adapted: the coordinates and the step at the end; `warm_start` begins with them.
         coords: labels of the model's axes.
         dims: names of the model's axes.
-        predict: draws of what the model observes, given particles; not saved.
+        model: the `spos.Model` whose parameters were drawn; not saved, since no file holds code.
+        data: the observations and constants of a model that was saved.
         info: the log-density and the acceptance of every record and particle.
         num_steps: the number of moves.
         particles: those at the end, in unconstrained coordinates.
@@ -74,13 +75,9 @@ class Fit(Result):
         2
     """
 
-    draws: PyTree
     verdict: Verdict
     evaluations: int
     adapted: Adapted
-    coords: Mapping[str, Any] | None = None
-    dims: Mapping[str, list[str]] | None = None
-    predict: Callable[[Particles], Mapping[str, Any]] | None = None
 
     @property
     def converged(self) -> bool:
@@ -129,41 +126,6 @@ class Fit(Result):
         figure.suptitle(f"{count:,} draws, {verdict}{shown}", x=0.01, ha="left", fontsize=11)
         return figure
 
-    def to_arviz(self) -> Any:
-        """The draws for ArviZ, with the particles dealt to four chains.
-
-        Returns:
-            A DataTree with the groups `posterior`, `sample_stats` and, for a model that is not
-            read from a file, `posterior_predictive`.
-        """
-        records = jax.tree.leaves(self.history)[0].shape[:2]
-        named = {
-            name: by_groups(leaf.reshape(*records, *leaf.shape[1:]))
-            for name, leaf in self._leaves().items()
-        }
-        predicted = {} if self.predict is None else self.predict(self.history)
-        return data_tree(
-            self._in_order(named),
-            sample_stats=self.sample_stats(),
-            posterior_predictive={
-                name: by_groups(np.asarray(values)) for name, values in predicted.items()
-            },
-            coords=self.coords,
-            dims=self.dims,
-            version=self.versions["spos"],
-        )
-
-    def sample_stats(self) -> dict[str, np.ndarray]:
-        """What was seen of each draw, under ArviZ's names.
-
-        Returns:
-            The log-density and the acceptance, with axes of chains and draws.
-        """
-        return {
-            "lp": by_groups(self.info["log_prob"]),
-            "acceptance_rate": by_groups(self.info["acceptance"]),
-        }
-
     def save(self, path: PathLike) -> Path:
         """Write everything to one `.npz` file, atomically; read it with `spos.load`.
 
@@ -173,21 +135,11 @@ class Fit(Result):
         Returns:
             The path.
         """
-        archive.save_fields(Path(path), FORMAT, vars(self), SAVED)
+        archive.save_fields(Path(path), FORMAT, vars(self) | self._saved_words(), SAVED)
         return Path(path)
 
-    def _leaves(self) -> dict[str, np.ndarray]:
-        leaves = jax.tree_util.tree_leaves_with_path(self.draws)
-        return {leaf_name(path): np.asarray(leaf) for path, leaf in leaves}
 
-    def _in_order(self, named: dict[str, Any]) -> dict[str, Any]:
-        """The model's order, where a tree of JAX has its own."""
-        if isinstance(self.draws, Mapping):
-            return {name: named[name] for name in self.draws if name in named} | named
-        return named
-
-
-SAVED = archive.fields_of(Fit, without=["predict", "score_memory"])
+SAVED = archive.fields_of(Fit, without=["model", "score_memory"])
 
 
 def load(path: PathLike) -> Result:
@@ -214,11 +166,3 @@ def load(path: PathLike) -> Result:
         return result.load(path)
     with archive.making_sense(Path(path)):
         return Fit(**archive.unpack_fields(arrays, meta, SAVED))
-
-
-def by_groups(records: np.ndarray) -> np.ndarray:
-    """Records and particles as four chains (two if four do not divide the particles), each the
-    paths of its particles one after the other."""
-    n, count = records.shape[:2]
-    groups = 4 if count % 4 == 0 else 2
-    return np.swapaxes(records, 0, 1).reshape(groups, count // groups * n, *records.shape[2:])

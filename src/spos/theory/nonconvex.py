@@ -47,7 +47,7 @@ def nonconvex_bias(
     c6: float,
     sigma: float,
 ) -> Bound:
-    """|E f(θ_T) - E_p f| without convexity; it needs m_Θ > 0 and ς > 1.
+    """`|E f(θ_T) - E_p f|` without convexity; it needs m_Θ > 0 and ς > 1.
 
     Args:
         constants: of the target and the kernel; its `convexity` is not looked at.

@@ -81,7 +81,7 @@ def pilot(
         target: a log-density of one particle, or a target.
         start: `start(key, num_particles)` draws where particles begin.
         error: how wrong a cloud of particles is, against a truth that is known or comes from one
-            long run: |mean of f - truth|, say, or a distance to a reference sample.
+            long run: `|mean of f - truth|`, say, or a distance to a reference sample.
         beta: 1/β is the weight of Langevin drift and noise.
         kernel: of the interaction, or None for none.
         particle_counts: the numbers of particles to try.

@@ -1,0 +1,47 @@
+"""What can be said of the site without building it: `make docs` does that."""
+
+import ast
+import re
+
+import pytest
+from reference import DOCS
+
+TUTORIALS = sorted((DOCS / "tutorials").glob("[0-9]*.md"))
+CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def cells(text):
+    """The code of a tutorial, without the options of its cells."""
+    return [
+        re.sub(r"\A(?:---\n.*?---\n|(?::.*\n)*)", "", code, flags=re.S)
+        for code in CELL.findall(text)
+    ]
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_is_text_with_code_that_reads_and_ends_in_what_could_go_wrong(page):
+    text = page.read_text(encoding="utf-8")
+    assert len(cells(text)) > 2
+    for code in cells(text):
+        ast.parse(code)
+    assert "plt." in text or ".plot" in text  # something to look at
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert headings[-1] == "What could go wrong"
+
+
+def listed(page):
+    """The pages that a page has in its tables of contents."""
+    found = set()
+    for table in TOCTREE.findall(page.read_text(encoding="utf-8")):
+        for line in table.splitlines():
+            if line and not line.startswith(":"):
+                found |= {path.resolve() for path in page.parent.glob(f"{line}.md")}
+    return found
+
+
+def test_every_page_is_in_one_table_of_contents():
+    pages = set(DOCS.rglob("*.md"))
+    tables = [one for page in pages for one in listed(page)]
+    assert sorted(pages - set(tables)) == [DOCS / "index.md"]
+    assert len(tables) == len(set(tables))

@@ -1,0 +1,34 @@
+"""The API reference has every public name, and only names that are there."""
+
+import pytest
+from reference import DOCS, named, shown
+
+from public_names import public_names
+
+PAGES = sorted((DOCS / "api").glob("*.md"))
+SHOWN = {page.name: shown(page.read_text(encoding="utf-8")) for page in PAGES}
+HERE = [one for names in SHOWN.values() for one in named(names)]
+
+
+@pytest.mark.parametrize("name", public_names())
+def test_what_is_public_is_in_the_reference(name):
+    one = public_names()[name]
+    owner = name.rpartition(".")[0]
+    if owner in public_names():  # a method, which its class brings along
+        return
+    assert any(one is other for other in HERE), (
+        f"{name} is public: put it under its task into a page of docs/api"
+    )
+
+
+def test_nothing_stands_in_the_reference_twice():
+    names = [name for page in SHOWN.values() for name in page]
+    assert len(names) == len(set(names)) > 100
+
+
+def test_what_is_missing_is_found():
+    page = "```{eval-rst}\n.. automodule:: spos.mesh\n   :members:\n   :exclude-members: shard\n```"
+    assert "spos.mesh.shard_target" in shown(page)
+    assert "spos.mesh.shard" not in shown(page)
+    assert shown(".. autofunction:: spos.svgd") == {"spos.svgd"}
+    assert shown(".. automodule:: spos.schedules\n   :members:") == set()  # it is another's alias
