@@ -34,8 +34,9 @@ def csv_log(path: PathLike) -> Callable[[State, Any], None]:
         ...     "cartpole", num_iterations=2, num_particles=2, num_episodes=1, callback=log
         ... ).num_iterations
         2
-        >>> open("returns.csv").readline()
-        'iteration,mean,sd,worst,median,best,coverage\\n'
+        >>> import pathlib
+        >>> pathlib.Path("returns.csv").read_text().splitlines()[0]
+        'iteration,mean,sd,worst,median,best,coverage'
     """
     place, written = Path(path), 0
 

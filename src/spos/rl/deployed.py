@@ -25,7 +25,9 @@ FORMAT = "spos deployed policy 1"
 class DeployedPolicy:
     """Policies that act together; `load` reads them from a file.
 
-    Attributes:
+    Args:
+        weights: of each layer, (policies, inputs, outputs).
+        biases: of each layer, (policies, outputs).
         about: what the file says of them: the task, the kind and number of actions.
     """
 

@@ -127,6 +127,11 @@ class GymnasiumEnvironment:
             ValueError: if the environment cannot be drawn.
         """
         checks.function("act", act)
+        probe = _build(self._spec, self.horizon)
+        modes = probe.metadata.get("render_modes", [])
+        probe.close()
+        if "rgb_array" not in modes:
+            raise ValueError(f"{self.name} cannot be drawn: it has no render mode 'rgb_array'")
         one = _build(self._spec, self.horizon, render_mode="rgb_array")
         frames, earned = [], 0.0
         try:
@@ -144,8 +149,6 @@ class GymnasiumEnvironment:
             ) from None
         finally:
             one.close()
-        if not isinstance(frames[0], np.ndarray):
-            raise ValueError(f"{self.name} cannot be drawn: it has no render mode 'rgb_array'")
         every = max(1, round(rate / FILM_RATE))
         write_whole(Path(path), gif_of_frames(frames[::every], every / rate))
         return earned
