@@ -49,7 +49,73 @@ def with_nan(value, dtype=np.float32):
     return {"w": array}
 
 
+class Short:
+    """A source that has fewer rows than it says."""
+
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, rows):
+        return TEN[rows][:3]
+
+
+class Source(Short):
+    def __getitem__(self, rows):
+        return TEN[rows]
+
+
 CASES = {
+    # data that are read
+    "a source without a batch size": (
+        lambda: posterior(data=Source()),
+        ValueError,
+        r"batch_size must be given.*source.*10 rows.*got None",
+    ),
+    "a source of too few rows": (
+        lambda: posterior(data=Short(), batch_size=2),
+        ValueError,
+        r"a row for each of 8 row numbers, got the array of shape \(3,\)",
+    ),
+    "a source of parts": (
+        lambda: posterior(data={"x": Source(), "y": NINE}, batch_size=2),
+        ValueError,
+        r"all parts must have equally many rows, got .*10.*9",
+    ),
+    "a source that is run": (
+        lambda: spos.run(spos.sgld(posterior(data=Source(), batch_size=2), 0.1), KEY, START, 3),
+        ValueError,
+        r"sampler must have its data in memory.*spos.sample reads",
+    ),
+    "all of a source": (
+        lambda: posterior(data=Source(), batch_size=2).score(START),
+        ValueError,
+        r"batch must be given.*not in memory",
+    ),
+    "an iterable without its number of rows": (
+        lambda: posterior(data=(TEN for _ in range(3))),
+        TypeError,
+        r"num_examples must be given for an iterable of batches.*generator",
+    ),
+    "an iterable without batches": (
+        lambda: posterior(data=[], num_examples=10),
+        ValueError,
+        r"at least one batch",
+    ),
+    "an iterable with a batch size": (
+        lambda: posterior(data=[TEN], num_examples=100, batch_size=5),
+        ValueError,
+        r"batch_size.*left out.*got batch_size=5",
+    ),
+    "no iterable": (
+        lambda: posterior(data=3, num_examples=10),
+        TypeError,
+        r"iterable of batches.*got a int",
+    ),
+    "old gradients of a stream": (
+        lambda: spos.svrg(posterior(data=[TEN], num_examples=100)),
+        ValueError,
+        r"random access.*does not number",
+    ),
     # the ensemble
     "an ensemble of one": (
         lambda: spos.sgld(log_prob, 0.1, preconditioner=spos.ensemble()).init(ONE),

@@ -28,9 +28,10 @@ from spos.dynamics.moves import Drift
 from spos.dynamics.preconditioners import Preconditioner, adagrad, adam, rmsprop
 from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import Kernel, imq, rbf
-from spos.loop.guard import NonFiniteError
+from spos.loop.guard import NonFiniteError, SourceError
 from spos.loop.run import advance, run
 from spos.loop.sample import sample
+from spos.plots.forces import plot_forces
 from spos.result import Result
 from spos.targets.control_variate import control_variate
 from spos.targets.mode import find_mode
@@ -59,6 +60,7 @@ __all__ = [
     "Preconditioner",
     "Result",
     "Sampler",
+    "SourceError",
     "State",
     "Target",
     "adagrad",
@@ -81,6 +83,7 @@ __all__ = [
     "load",
     "mesh",
     "noisy_svgd",
+    "plot_forces",
     "pos",
     "posterior",
     "prior_predictive",

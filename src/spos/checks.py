@@ -107,6 +107,11 @@ def particles(value: Particles) -> Particles:
 
 def data(value: PyTree) -> PyTree:
     """A pytree of arrays that share their leading axis, one entry per example."""
+    return jax.tree.map(jnp.asarray, rows(value))
+
+
+def rows(value: PyTree) -> PyTree:
+    """The same, left as it is."""
     leaves = jax.tree_util.tree_leaves_with_path(value)
     if not leaves:
         raise ValueError(f"data must hold at least one array, got {value!r}")
@@ -122,7 +127,7 @@ def data(value: PyTree) -> PyTree:
         raise ValueError(f"data: all leaves must share the leading axis, got {sizes}")
     if 0 in sizes.values():
         raise ValueError(f"data must have at least one example, got {sizes}")
-    return jax.tree.map(jnp.asarray, value)
+    return value
 
 
 def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: str) -> None:

@@ -12,7 +12,11 @@ import numpy as np
 
 from spos.io import archive
 from spos.io.arviz import arviz_object
+from spos.io.html import Table
 from spos.names import leaf_name, parameters
+from spos.plots import rich
+from spos.plots.paths import bandwidth_figure, path_figure
+from spos.plots.results import result_figure
 from spos.types import Particles, PyTree
 
 FORMAT = 1
@@ -72,15 +76,42 @@ class Result:
         )
         return Summary(names, columns, title)
 
-    def plot(self) -> Any:
-        """The marginals of the first parameters, and how the run went.
+    def plot(self, truth: PyTree = None) -> Any:
+        """The marginals of the first parameters, up to four in pairs, and how the run went.
+
+        Args:
+            truth: a particle that is known to be true, to be marked.
 
         Returns:
             A figure of matplotlib.
         """
-        from spos.io.figures import result_figure
+        return result_figure(self, truth)
 
-        return result_figure(self)
+    def plot_path(self, columns: int = 6) -> Any:
+        """A strip of the run: the cloud at several times, from its history.
+
+        Args:
+            columns: the number of clouds.
+
+        Returns:
+            A figure of matplotlib.
+        """
+        return path_figure(self.history, self.history_every, self._algorithm(), columns)
+
+    def plot_bandwidth(self) -> Any:
+        """The kernel's bandwidth over the steps, and among the distances of the last cloud.
+
+        Returns:
+            A figure of matplotlib.
+        """
+        return bandwidth_figure(self.particles, self.info, self._algorithm())
+
+    def _algorithm(self) -> str:
+        return str(self.settings.get("algorithm", "?"))
+
+    def _repr_html_(self) -> str:
+        drawn = rich.picture(lambda: result_figure(self, shown=False), "The particles.")
+        return rich.block_html([self.summary().html_table(), *drawn])
 
     def to_arviz(self) -> Any:
         """The draws for ArviZ.
@@ -203,6 +234,17 @@ class Summary:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def html_table(self) -> Table:
+        """The same for a page."""
+        rows = [
+            [name, *(f"{values[row]:.4g}" for values in self.columns.values())]
+            for row, name in enumerate(self.names)
+        ]
+        return rich.cut(["", *self.columns], rows, self.title)
+
+    def _repr_html_(self) -> str:
+        return rich.block_html([self.html_table()])
 
 
 def versions() -> dict[str, str]:

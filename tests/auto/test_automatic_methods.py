@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.auto import moving
+from spos.auto import budget
 from spos.io import progress
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -52,7 +52,7 @@ def test_the_progress_line_names_the_phase_and_ends(watched):
     lines = shown.split("\r")
     assert lines[1].startswith("fit approach")
     assert "fit round 1" in shown
-    assert f"/{moving.BUDGET}" in shown
+    assert f"/{budget.EVALUATIONS}" in shown
     assert shown.endswith("\n")
     assert "error" in lines[-1]
 

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from spos.auto import engine
+from spos.auto import bend, engine, jitter
+from spos.auto.bend import Bend, Points
 from spos.auto.engine import Coordinates, Problem, Tuning, Whitened
 from spos.targets.target import as_target
 
@@ -45,11 +46,11 @@ def walker(beta=4.0):
     return jax.jit(jax.vmap(path, in_axes=(0, 0, None)))
 
 
-def error(walk, step=1.2, leaps=1, jumps=False):
+def error(walk, step=1.2, leaps=1, jumps=False, local=False):
     """How many standard errors the mean of x² is away from the truth."""
     plan = Tuning(
         *(jnp.full(PARTICLES, math.log(step)), jnp.float32(0.0), jnp.asarray(True)),
-        *(jnp.asarray(leaps), jnp.asarray(1), jnp.asarray(jumps)),
+        *(jnp.asarray(leaps), jnp.asarray(1), jnp.asarray(jumps), jnp.asarray(local)),
     )
     found = np.asarray(walk(jax.random.split(jax.random.key(1), ENSEMBLES), EXACT, plan))
     return (found.mean() - TRUTH) / (found.std() / math.sqrt(ENSEMBLES))
@@ -62,11 +63,17 @@ def walk():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"leaps": 3, "step": 0.9, "jumps": True}, {"step": 1e-6, "jumps": True}],
+    [
+        {},
+        {"leaps": 3, "step": 0.9, "jumps": True},
+        {"step": 1e-6, "jumps": True},
+        {"leaps": 2, "local": True},
+    ],
     ids=[
         "one leap",
         "leaps and jumps",
         "a square of the momentum beyond float32 precision",
+        "steps that fit the place",
     ],
 )
 def test_the_move_is_exact(walk, options):
@@ -90,3 +97,50 @@ def test_with_the_statistics_of_the_half_that_moves_it_is_not(monkeypatch):
         ),
     )
     assert abs(error(walker())) > 10
+
+
+def test_without_the_ratio_of_the_laws_of_a_local_step_it_is_not(monkeypatch):
+    monkeypatch.setattr(jitter, "log_density", jnp.zeros_like)
+    assert abs(error(walker(), local=True)) > 10
+
+
+SLANTED = Bend(
+    *(jnp.asarray([0.1, -0.2]), jnp.asarray([[1.0], [0.0]]), jnp.asarray([0.5])),
+    *(jnp.asarray([[0.0, 0.4], [0.0, -0.3]]), jnp.asarray([[0.0, 0.8], [0.0, 0.5]])),
+)
+
+
+def bent_error(local):
+    """As `error`, of particles that move in the straight coordinates of a bend."""
+    problem = Problem.of(as_target(log_prob), EXACT[0], 1.0)
+    frame = FRAME._replace(bend=SLANTED)
+    exact = np.asarray(EXACT, float)
+    plain = Bend(*(np.asarray(part, float) for part in SLANTED))
+    given = Points(exact, np.zeros(exact.shape[:-1]), np.zeros_like(exact))
+    away = bend.straighten_points(plain, given).theta - np.asarray(FRAME.centre, float)
+    z = np.linalg.solve(np.asarray(FRAME.factor, float), away[..., None])[..., 0]
+    plan = Tuning(jnp.zeros(PARTICLES), jnp.float32(0.0), leaps=2, local=jnp.asarray(local))
+
+    def path(key, z):
+        cloud = problem.evaluate(frame, z)
+
+        def moved(cloud, key):
+            cloud, _, _ = engine.move(problem, frame, key, cloud, plan)
+            theta, _ = bend.bent(SLANTED, FRAME.centre + cloud.z @ FRAME.factor.T)
+            return cloud, jnp.mean(theta**2)
+
+        return jax.lax.scan(moved, cloud, jax.random.split(key, 60))[1].mean()
+
+    keys = jax.random.split(jax.random.key(2), ENSEMBLES)
+    found = np.asarray(jax.jit(jax.vmap(path))(keys, jnp.asarray(z, jnp.float32)))
+    return (found.mean() - TRUTH) / (found.std() / math.sqrt(ENSEMBLES))
+
+
+def test_in_bent_coordinates_the_move_is_exact():
+    assert abs(bent_error(local=True)) < 5
+
+
+def test_without_the_determinant_of_the_bend_it_is_not(monkeypatch):
+    whole = engine.bent
+    monkeypatch.setattr(engine, "bent", lambda *a: (whole(*a)[0], 0.0))
+    assert abs(bent_error(local=False)) > 10

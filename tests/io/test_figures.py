@@ -9,6 +9,7 @@ import pytest
 
 import spos
 from spos.io import figures
+from spos.plots import results
 
 mpl.use("Agg")
 from matplotlib import colors, pyplot
@@ -44,14 +45,14 @@ def test_many_parameters_give_six_histograms_and_three_traces():
 
 def test_two_parameters_give_a_scatter_of_all_particles():
     run = result((2,))
-    axes = panels(figures.result_figure(run))["theta[0]"]
+    axes = panels(results.result_figure(run))["theta[0]"]
     np.testing.assert_allclose(axes.collections[0].get_offsets(), run.particles)
     assert axes.get_ylabel() == "theta[1]"
 
 
 def test_traces_show_the_info_and_the_spread_is_per_particle():
     run = result((3,))
-    found = panels(figures.result_figure(run))
+    found = panels(results.result_figure(run))
     np.testing.assert_allclose(
         found["spread of the cloud"].lines[0].get_ydata(), run.info["epd"] / 25, rtol=1e-6
     )
@@ -59,26 +60,26 @@ def test_traces_show_the_info_and_the_spread_is_per_particle():
 
 
 def test_a_method_without_a_kernel_has_no_bandwidth_panel():
-    assert "bandwidth η²" not in panels(figures.result_figure(result((3,), spos.sgld)))
+    assert "bandwidth η²" not in panels(results.result_figure(result((3,), spos.sgld)))
 
 
 @pytest.mark.parametrize("name", ["spos", "svgd", "sgld"])
 def test_each_method_has_its_own_colour(name):
-    axes = panels(figures.result_figure(result((), getattr(spos, name))))["theta"]
+    axes = panels(results.result_figure(result((), getattr(spos, name))))["theta"]
     assert colors.to_hex(axes.patches[0].get_facecolor()).upper() == figures.COLOURS[name]
     assert len(set(figures.COLOURS.values())) == 3
 
 
 def test_a_run_without_steps_and_coincident_particles_can_be_drawn():
     empty = spos.sample(spos.sgld(lambda theta: -(theta**2), 0.1), np.zeros(4, np.float32), 0)
-    figure = figures.result_figure(empty)
+    figure = results.result_figure(empty)
     assert list(panels(figure)) == ["theta"]
     figures.png(figure)
 
 
 def test_long_traces_are_thinned():
-    line = panels(figures.result_figure(result((1,), steps=2500)))["drift"].lines[0]
-    assert len(line.get_ydata()) <= figures.MOST_POINTS
+    line = panels(results.result_figure(result((1,), steps=2500)))["drift"].lines[0]
+    assert len(line.get_ydata()) <= results.MOST_POINTS
 
 
 def small():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos.targets.posterior import Drawn
+from spos.targets.batches import Drawn
 from spos.types import Batch, Info
 
 N, M, B = 6, 3, 2

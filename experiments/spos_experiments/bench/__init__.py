@@ -2,5 +2,5 @@
 
 BENCHMARKS = (
     *("rows", "noise", "limits", "memory"),
-    *("groups", "network", "control", "startup", "scaling"),
+    *("groups", "network", "control", "sources", "startup", "scaling"),
 )

@@ -7,6 +7,7 @@
 * `groups`    the random-batch interaction against the exact one
 * `network`   the gradient of many networks against a plain matrix product
 * `control`   training policies, the task compiled in or in Gymnasium
+* `sources`   data that are read while a run goes on
 * `startup`   importing, and the first call
 * `scaling`   cost against the number of particles, for the figure
 """
@@ -26,6 +27,7 @@ from spos_experiments.bench.control import control
 from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated, steps_of
 from spos_experiments.bench.network import network, networks
 from spos_experiments.bench.peers import start
+from spos_experiments.bench.sources import sources
 
 SIZES = ((20, 753), (100, 2), (100, 1000), (500, 50), (2000, 2), (1000, 1000))
 QUICK_SIZES = ((100, 2), (500, 50))
@@ -228,7 +230,7 @@ def scaling(quick: bool) -> Iterator[Row]:
 CASES: dict[str, Callable[[bool], Iterator[Row]]] = dict(
     zip(
         BENCHMARKS,
-        (rows, noise, limits, memory, groups, network, control, startup, scaling),
+        (rows, noise, limits, memory, groups, network, control, sources, startup, scaling),
         strict=True,
     )
 )

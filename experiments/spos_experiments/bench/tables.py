@@ -111,6 +111,20 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
             *("gymnasium_math_steps_per_s", "math_ratio"),
         ),
     ),
+    "sources": (
+        "Data larger than memory",
+        "Rows that are read while `spos.sample` runs, each case in a process of its own. The file "
+        "of networks is in the page cache, so that this is the cost of reading, not of the disk; "
+        "`ratio` is against the same rows in memory, in turn. The hundred million rows of a "
+        "logistic regression are made from their numbers when they are asked for; `seconds` has "
+        "the pass over all of them that the control variate takes, and `error sd` is the furthest "
+        "posterior mean from the mode that exact passes find, in standard deviations (`truth error "
+        "sd` is the last move of that search, `centre error sd` where the control variate was).",
+        _plain(
+            *("case", "steps_per_s", "ratio", "same_bits", "seconds", "pass_s", "resident_mb"),
+            *("error_sd", "centre_error_sd", "truth_error_sd", "sd_ratio"),
+        ),
+    ),
     "startup": (
         "Getting started",
         "Seconds to import, and for the first `spos.sample` (1000 steps, compilation included).",

@@ -23,6 +23,7 @@ import numpy as np
 from spos.io import archive, schema, strictjson
 from spos.io.files import read_plain, write_whole
 from spos.io.html import Table
+from spos.plots import rich
 
 FORMAT = 1
 FOLDER = Path("experiments/results")  # for all records, unless another is asked for
@@ -121,6 +122,13 @@ class Record:
         files = [figure.file for figure in self.figures]
         if len(set(files)) < len(files):
             raise ValueError(f"figures must be different files, got {', '.join(files)}")
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table, and every claim with its verdict."""
+        claims = [[claim.claim, claim.verdict] for claim in self.claims]
+        return rich.block_html(
+            [rich.Text(self.title), self.table, Table(["claim", "verdict"], claims)]
+        )
 
 
 def write(path: Path, record: Record) -> None:

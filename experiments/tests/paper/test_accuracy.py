@@ -27,8 +27,8 @@ SIMULATIONS = 500
 def outcome(mean, sd, converged, seconds=1.0):
     mean, sd = np.atleast_2d(mean), np.atleast_2d(sd)
     runs = len(mean)
-    words = [converged] * runs
-    return Outcome(mean, sd, np.full(runs, seconds), [100] * runs, words, [""] * runs)
+    words, time = [converged] * runs, np.full(runs, seconds)
+    return Outcome(mean, sd, time, [100] * runs, words, [""] * runs, processor=time)
 
 
 TRUTH = Reference(["a", "b"], np.array([1.0, 2.0]), np.array([1.0, 4.0]), True, 1e5, 1.0, 0, 0)
@@ -104,7 +104,7 @@ def test_time_and_kernel_are_judged_in_pairs():
         runs[name, "nuts"] = outcome(RIGHT, TRUTH.sd, True, seconds=1.0)
     found = findings(accuracy.Settings(models=names), Found(dict.fromkeys(names, TRUTH), runs, {}))
     claims = {claim.claim: claim.verdict for claim in found.claims}
-    (kernel,) = [v for c, v in claims.items() if "kernel" in c]
+    (kernel,) = [v for c, v in claims.items() if "kernel term" in c]
     assert kernel == "holds only when judged by errors of means; or errors of sds"
     assert [v for c, v in claims.items() if "three times" in c] == [
         "holds only when run on m0; or m1"
@@ -199,13 +199,15 @@ def test_a_run_is_recorded_drawn_and_resumed(monkeypatch, tmp_path):
     }
     made = perform("accuracy", tmp_path, quick=True, changed=changed)
     assert {drawn.file for drawn in made.figures} == {"accuracy.png", "calibration.png"}
-    assert len(calls) == 6 * 2
+    assert len(calls) == 5 * 2
     again = perform("accuracy", tmp_path, quick=True, changed=changed)
-    assert len(calls) == 6 * 2  # everything came from the folder
+    assert len(calls) == 5 * 2  # everything came from the folder
     assert json.dumps(again.numbers) == json.dumps(made.numbers)
     verdicts = {claim.claim: claim.verdict for claim in made.claims}
-    assert verdicts["Automatic SPOS falls into no trap: where it is wrong, it says so."] == HOLDS
-    assert verdicts["Ranks of the truth among the draws of automatic SPOS are uniform."] == HOLDS
+    assert (
+        verdicts["The automatic recipe falls into no trap: where it is wrong, it says so."] == HOLDS
+    )
+    assert verdicts["Ranks of the truth among the draws of an automatic run are uniform."] == HOLDS
 
 
 def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):
@@ -248,4 +250,4 @@ def test_the_page_quotes_the_record():
     count, total = right.split(" of ")
     told = " ".join((HERE / "README.md").read_text().split())
     assert f"On {total} models of everyday statistics it is right on {count}" in told
-    assert f"at {median} times the time of NUTS in the median" in told
+    assert f"with {median} times the gradients of NUTS in the median" in told

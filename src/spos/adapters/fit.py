@@ -13,6 +13,7 @@ from spos.adapters.model import Model, ModelError, broken_inputs
 from spos.adapters.subject import Subject, read_subject
 from spos.auto import starts
 from spos.auto.approach import NowhereFiniteError
+from spos.auto.budget import Budget
 from spos.auto.controller import AutomaticRun
 from spos.auto.engine import Problem
 from spos.auto.judge import arviz_stats, own_check
@@ -37,6 +38,10 @@ def fit(
     seed: int = 0,
     beta: float = 1.0,
     kernel: Kernel | None = RBF,
+    max_seconds: float | None = None,
+    max_evaluations: int | None = None,
+    target_error: float | None = None,
+    num_draws: int | None = None,
     progress: bool | None = None,
     callback: Callback | None = None,
     checkpoint: PathLike | None = None,
@@ -60,9 +65,15 @@ def fit(
         seed: the same seed gives the same bits.
         beta: the weight of the kernel field beside the score.
         kernel: `spos.rbf()`, or None for a run without the kernel field.
+        max_seconds: ends the run, after the chunk of moves in which they have passed.
+        max_evaluations: of the log-density with its gradient, at most; ten million by default.
+        target_error: go on until the Monte-Carlo error of every mean, in standard deviations, and
+            of every log standard deviation is at most this; 0.025 by default.
+        num_draws: how many draws to return, rounded up to a multiple of the particles; by default
+            5,000 to 20,000 with 100 particles.
         progress: show a progress line; by default only on a terminal.
         callback: called with a `spos.FitProgress` after every chunk of moves; a true
-            return value ends the run, whose verdict is then "interrupted".
+            return value ends the run, which is judged by what it has.
         checkpoint: a folder. The run is saved there and goes on from there, to the same bits, when
             it is started again.
         checkpoint_every: the number of seconds between two saves.
@@ -91,6 +102,7 @@ def fit(
     checks.positive("checkpoint_every", checkpoint_every)
     if checkpoint is not None:
         checks.folder("checkpoint", checkpoint)
+    budget = Budget(max_seconds, max_evaluations, target_error, num_draws).checked()
     weight = _kernel_weight(beta, kernel)
     arviz_stats()
     if warm_start is not None and not isinstance(warm_start, Fit):
@@ -102,7 +114,7 @@ def fit(
     first = _first_particles(subject, start, num_particles, warm_start, seed)
     _check_density(subject, first)
     problem = Problem.of(subject.target, first, weight)
-    run = _begin(subject, problem, first, seed, warm_start, redrawn=start is None)
+    run = _begin(subject, problem, first, seed, warm_start, start is None, budget)
     with contextlib.ExitStack() as stack:
         saver = None
         if checkpoint is not None:
@@ -115,7 +127,7 @@ def fit(
             saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
         found = run.go(progress, callback, saver)
     if subject.model is not None:
-        found = _in_own_words(subject.model, found)
+        found = _in_own_words(subject.model, found, budget)
     if not found.converged:
         warn(found.verdict, stacklevel=2)
     return found
@@ -187,6 +199,7 @@ def _begin(
     seed: int,
     warm_start: Fit | None,
     redrawn: bool,
+    budget: Budget,
 ) -> AutomaticRun:
     """The run at its start, or an error that says why it has none."""
     names, theta = parameters(first)
@@ -200,7 +213,7 @@ def _begin(
 
     again = redraw if model is not None and redrawn and warm is None else None
     try:
-        return AutomaticRun(problem, names, starts.two_halves(theta), seed, again, warm)
+        return AutomaticRun(problem, names, starts.two_halves(theta), seed, again, warm, budget)
     except NowhereFiniteError as error:
         guilty = broken_inputs(subject.inputs)
         if model is not None:
@@ -212,12 +225,13 @@ def _begin(
         raise
 
 
-def _in_own_words(model: Model, found: Fit) -> Fit:
+def _in_own_words(model: Model, found: Fit, budget: Budget) -> Fit:
     """The draws as the model knows them, and one more check of these."""
     own = model.constrain(found.history)
     verdict = found.verdict
-    if verdict.checks and not found.interrupted:
-        verdict = dataclasses.replace(verdict, checks=(*verdict.checks, own_check(own)))
+    if verdict.checks:
+        told = own_check(own, budget.error)
+        verdict = dataclasses.replace(verdict, checks=(*verdict.checks, told))
 
     return dataclasses.replace(
         found,

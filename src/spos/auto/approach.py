@@ -19,17 +19,51 @@ from collections.abc import Callable
 import numpy as np
 
 from spos.algorithms.birth_death import successors
+from spos.auto.metric import FLATTEST
 from spos.cloud import squared_distances
 
 TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
 FAR = 25.0  # typical lengths of a whitened score
+APPROACHES, LATE = 40, 10  # chunks, and the last of them
+GROWTH = np.log(10.0)  # of the particles' widths
+WIDE_CLOUD, WIDEST_CLOUD = 1e5, 1e15  # in units of the starts
+ENDLESS = (
+    "log_prob must be that of a law that can be normalised: the particles spread without end. Give "
+    "every parameter a proper prior, or bounds"
+)
+SPREAD = 2.56 * 2.0  # between the outer tenths, twice that of a Gaussian
 CLIMBS, GAIN = 40, 1.0  # at most so many, and while they gain so many nats
 LENGTHS = 4.0 ** np.arange(3, -11, -1)  # of a climb, in Newton's steps
 
 
 class NowhereFiniteError(ValueError):
     """No start has a finite log-density with a finite gradient."""
+
+
+class ImproperError(ValueError):
+    """The density cannot be normalised: particles go on spreading."""
+
+
+def widths(y: np.ndarray) -> np.ndarray:
+    """How far half of the particles reach in every direction."""
+    found: np.ndarray = np.median(np.abs(y - np.median(y, 0)), 0) + 1e-300
+    return found
+
+
+def must_end(seen: list[np.ndarray]) -> None:
+    """Particles whose widths still grow as fast as ever, or have left all bounds, will not stop."""
+    growth = np.log(seen[-1] / seen[-LATE]).max() if len(seen) >= APPROACHES else 0.0
+    if growth > GROWTH or seen[-1].max() > WIDEST_CLOUD:
+        raise ImproperError(ENDLESS)
+
+
+def must_slope(width: float, theta: np.ndarray, scores: np.ndarray) -> None:
+    """A cloud that came to rest only because numbers have so many digits, far wider than its starts
+    and with no slope in some parameter, will not stop either."""
+    flat = theta.var(0) * (scores**2).mean(0) < FLATTEST
+    if width > WIDE_CLOUD and flat.any():
+        raise ImproperError(ENDLESS)
 
 
 def finite_starts(
@@ -99,10 +133,16 @@ def birth_death(z: np.ndarray, path: np.ndarray, rng: np.random.Generator) -> np
     return successors(rate, rng.random((3, count)), np)
 
 
-def settled(log_prob: np.ndarray) -> bool:
-    """Has the median particle stopped climbing? `log_prob` has records and particles."""
+def settled(log_prob: np.ndarray, size: int, seen: list[np.ndarray]) -> bool:
+    """Has the median particle stopped climbing, are all at one height, and do they keep the widths
+    that were `seen`? `log_prob` has records and particles; at home they differ by √(d/2) nats, and
+    by no more than on their own paths."""
+    if np.log(seen[-1] / seen[-4]).max() > GROWTH:
+        return False
     half = len(log_prob) // 2
     rise = log_prob[half:].mean(0) - log_prob[:half].mean(0)
     middle = np.median(rise)
     error = 1.25 * 1.4826 * np.median(np.abs(rise - middle)) / np.sqrt(len(rise))
-    return bool(abs(middle) < 3.0 * error + 1e-9)
+    low, high = np.quantile(log_prob.mean(0), (0.1, 0.9))
+    usual = max(np.sqrt(size / 2.0), np.median(log_prob.std(0)))
+    return bool(abs(middle) < 3.0 * error + 1e-9 and high - low < SPREAD * usual)

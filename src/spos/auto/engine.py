@@ -13,6 +13,9 @@ whatever field of the position drives it, and f depends on the half that stands 
 particle alone. So p × … × p is exactly invariant: no error of the step, none of a finite number of
 particles. (A field made from the moving half itself would not do: see the tests.)
 
+The step e varies from move to move, and may fit the place (`spos.auto.jitter`): then the test has
+one factor more.
+
 A **jump** is a leapfrog of one step without force, whose momentum carries the particle by the
 difference of two particles of the other half. That is symmetric, hence exact too, and it crosses
 between modes that both halves know.
@@ -24,6 +27,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from spos.auto import jitter
+from spos.auto.bend import Bend, bent
 from spos.cloud import squared_distances
 from spos.dynamics.noise import normal_matrix
 from spos.programs import compiled
@@ -33,6 +38,7 @@ from spos.values import Value, static, value
 
 RECORDS = 25  # of a chunk
 LONGEST_STEP = 1.9  # a leapfrog on a standard normal is unstable from 2 on
+SHORTEST_STEP = 1e-6  # of what single precision can tell apart
 
 
 class Whitened(NamedTuple):
@@ -44,10 +50,15 @@ class Whitened(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """θ = centre + factor z."""
+    """θ = centre + factor z; with a bend, these are the straight coordinates of θ.
+
+    A bend that is not `bent` yet has its place only, so that nothing is compiled anew for it.
+    """
 
     centre: jax.Array
     factor: jax.Array
+    bend: Bend | None = None
+    bent: Any = True
 
 
 class Tuning(NamedTuple):
@@ -59,6 +70,7 @@ class Tuning(NamedTuple):
     leaps: Any = 1
     thin: Any = 1  # moves from one record to the next
     jumps: Any = False  # also propose differences of the other half
+    local: Any = False  # a step that fits the place
 
 
 class Records(NamedTuple):
@@ -112,7 +124,12 @@ class Problem(Value):
         batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32))
 
         def log_prob(theta: jax.Array) -> jax.Array:
-            return jnp.asarray(target.log_prob(self.unflatten(theta), batch), self.dtype)
+            log_det = jnp.zeros((), theta.dtype)
+            if frame.bend is not None:
+                theta, log_det = jax.lax.cond(
+                    frame.bent, bent, lambda _, straight: (straight, log_det), frame.bend, theta
+                )
+            return jnp.asarray(target.log_prob(self.unflatten(theta), batch) + log_det, self.dtype)
 
         values, scores = jax.vmap(jax.value_and_grad(log_prob))(frame.centre + z @ frame.factor.T)
         g = scores @ frame.factor
@@ -159,13 +176,17 @@ def move_half(
     random: RandomNumbers,
     own: Whitened,
     other: Whitened,
-    step: jax.Array,
-    leaps: Any,
+    tuning: Tuning,
     jumping: Any,
 ) -> tuple[Whitened, jax.Array]:
     """The move of the module's docstring; also the acceptance probability of every particle."""
     size, rivals = own.z.shape[1], len(other.z)
-    e = step[:, None]
+    here = jnp.where(tuning.local, jitter.local_scale(own.score), 0.0)
+    u = jnp.where(
+        tuning.local, jitter.local_jitter(random.jitter), jitter.uniform_jitter(random.jitter)
+    )
+    u = jnp.where(tuning.rate > 0, 0.0, u)  # what adapts is the step without it
+    e = jnp.exp(tuning.log_step + here + u)[:, None]
 
     def force(z: jax.Array, g: jax.Array) -> jax.Array:
         f = g
@@ -186,12 +207,15 @@ def move_half(
     difference = other.z[first] - other.z[(first + gap) % rivals]
     p0 = jnp.where(jumping, difference / e, random.momentum)
     begin = (0, own, p0, force(own.z, own.score))
-    last = jnp.where(jumping, 1, leaps)
+    last = jnp.where(jumping, 1, tuning.leaps)
     _, new, p, _ = jax.lax.while_loop(lambda carry: carry[0] < last, leap, begin)
     # a jump keeps its momentum, which may be so large that p² exceeds float32 precision, so that
     # energies would not cancel
     kinetic = jnp.where(jumping, 0.0, 0.5 * jnp.sum(p * p - p0 * p0, 1))
-    energy = new.log_prob - own.log_prob - kinetic
+    there = u + here - jitter.local_scale(new.score)
+    backwards = jitter.log_density(there) - jitter.log_density(u)
+    backwards = jnp.where(tuning.local & ~jumping, backwards, 0.0)
+    energy = new.log_prob - own.log_prob - kinetic + backwards
     likely = jnp.where(jnp.isnan(energy), 0.0, jnp.exp(jnp.minimum(energy, 0.0)))
     taken = jnp.where(jumping, random.accept[:, 1], random.accept[:, 0]) < likely
     kept = Whitened(
@@ -208,26 +232,25 @@ def move(
     """Both halves once, and once more with jumps if they are on; then the steps adapt."""
     half = len(cloud.z) // 2
     random = draw_random(key, cloud.z)
-    # a step that varies keeps a leapfrog from going round in circles
-    jitter = jnp.where(tuning.rate > 0, 1.0, 0.5 + 0.5 * random.jitter)
-    step = jnp.exp(tuning.log_step) * jitter
 
-    def turn(
-        n: Any, carry: Any
-    ) -> Any:  # the half in front moves and goes to the back, with all that is its own
+    def turn(n: Any, carry: Any) -> Any:
+        """The half in front moves and goes to the back, with all that is its own."""
         front = jax.tree.map(lambda x: x[:half], carry)
         back = jax.tree.map(lambda x: x[half:], carry)
-        own, random, step, acceptance = front
-        own, likely = move_half(problem, frame, random, own, back[0], step, tuning.leaps, n >= 2)
-        front = own, random, step, jnp.where(n >= 2, acceptance, likely)
+        own, random, log_step, acceptance = front
+        plan = tuning._replace(log_step=log_step)
+        own, likely = move_half(problem, frame, random, own, back[0], plan, n >= 2)
+        front = own, random, log_step, jnp.where(n >= 2, acceptance, likely)
         return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), back, front)
 
     turns = jnp.where(tuning.jumps, 4, 2)
-    cloud, _, _, acceptance = jax.lax.fori_loop(
-        0, turns, turn, (cloud, random, step, jnp.zeros_like(step))
-    )
+    begin = (cloud, random, tuning.log_step, jnp.zeros_like(tuning.log_step))
+    cloud, _, _, acceptance = jax.lax.fori_loop(0, turns, turn, begin)
     miss = jnp.where(tuning.pooled, acceptance.mean(), acceptance) - problem.accept
-    log_step = jnp.minimum(tuning.log_step + tuning.rate * miss, math.log(LONGEST_STEP))
+    # as fast up as down: a step that fell while all was rejected must come back
+    miss = miss / jnp.where(miss > 0, 1.0 - problem.accept, problem.accept)
+    log_step = tuning.log_step + tuning.rate * miss
+    log_step = jnp.clip(log_step, math.log(SHORTEST_STEP), math.log(LONGEST_STEP))
     return cloud, tuning._replace(log_step=log_step), acceptance
 
 

@@ -9,6 +9,8 @@ path has M replicates, and its error follows from their spread, with no model of
     Stein       E[(z - mean) ∂ log p/∂z] = -1 in every whitened direction; a region that is not
                 entered, or left too rarely, breaks it
     stuck       no particle rejects nearly everything
+    tails       no standard deviation is that of a few draws
+    spikes      no few particles have met densities far above those of all the others
     R-hat, ESS  ArviZ's, with the particles dealt to four chains
     own         precision once more, of a model's own parameters, with twice the error
 
@@ -24,12 +26,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spos.auto.budget import ERROR
+from spos.auto.metric import FLATTEST
 from spos.auto.result import by_groups
 from spos.auto.verdict import Check
 
-MIXING, ERROR, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 0.025, 4.5, 0.05, 0.1, 1.01, 400.0
-OWN_ERROR = 2 * ERROR
+MIXING, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 4.5, 0.05, 0.1, 1.01, 400.0
+OWN = 2.0  # times the error that is allowed in whitened coordinates
+UNEVEN = 1.3  # roughness, from which on the step has to fit the place
+ABOVE, FEW_PARTICLES = 3.0, 0.05  # times the usual height of log p over its median, and of whom
+FEW, HEAVY = 0.001, 0.2  # so many of the draws hold so much of a variance
 ROUGH = 2.5
+TAILS = "tails"
 
 FUNNEL = (
     "The scale of the density changes from place to place, as in a funnel: no single step size "
@@ -45,7 +53,8 @@ REGION = "Part of the target is entered too rarely. " + FUNNEL
 
 
 class Round(NamedTuple):
-    """The records of a frozen round: (n, M, d) or (n, M)."""
+    """The records of a frozen round: (n, M, d) or (n, M). The z are whitened, and g is the gradient
+    in z; y is what is judged, in the units of the starts or in the parameters' own."""
 
     y: np.ndarray
     log_prob: np.ndarray
@@ -54,7 +63,7 @@ class Round(NamedTuple):
     acceptance: np.ndarray
 
 
-def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
+def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list[Check], float]:
     """The cheap checks, and how many independent points the round is worth."""
     n, count = seen.log_prob.shape
     both = np.concatenate([seen.y, seen.log_prob[..., None]], -1)
@@ -65,13 +74,19 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
     trend = float(np.max(_t(change)))
 
     mean_error, sd_error = errors(seen.y)
-    error = float(max(mean_error.max(), sd_error.max()))
+    heavy = of_few(seen.y) > HEAVY
+    sd_light = np.where(heavy, 0.0, sd_error)  # no length of a run brings the others down
+    error = float(max(mean_error.max(), sd_light.max()))
+    tail = np.where(heavy, sd_error, 0.0)
+    worst = int(tail.argmax())
 
     stein = ((seen.z - seen.z.mean((0, 1))) * seen.g).mean(0) + 1.0
-    off = np.abs(stein.mean(0))
+    # behind walls a flat density has no slope, and the identity is another one
+    off = np.where(is_flat(seen.z, seen.g), 0.0, np.abs(stein.mean(0)))
     surely = (off > STEIN) & (_t(stein) > 5.0)
     stuck = float((seen.acceptance.mean(0) < STUCK).mean())
 
+    peak, met = spike(seen.log_prob)
     rough = roughness(seen.g)
     names = [*names, "the log-density"] * 2
     at = int(share.argmax())
@@ -85,9 +100,9 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
             advice if share.max() > 2 * MIXING else LONGER,
         ),
         Check(
-            *("precision", error, ERROR, error <= ERROR),
+            *("precision", error, allowed, error <= allowed),
             f"Monte-Carlo error {mean_error.max():.3f} standard deviations of a mean, "
-            f"{sd_error.max():.3f} of a log standard deviation (at most {ERROR})",
+            f"{sd_light.max():.3f} of a log standard deviation (at most {allowed:g})",
             FUNNEL if funnel else LONGER,
         ),
         Check(
@@ -105,6 +120,21 @@ def measure(seen: Round, names: list[str]) -> tuple[list[Check], float]:
             f"{stuck:.0%} of the particles reject more than {1 - STUCK:.0%} of their moves",
             FUNNEL,
         ),
+        Check(
+            *(TAILS, float(tail[worst]), OWN * allowed, bool(tail[worst] <= OWN * allowed)),
+            f"{heavy.sum()} standard deviations are those of a few draws, error "
+            f"{tail[worst]:.3f} for {names[worst]} (at most {OWN * allowed:g})",
+            f"The tails of {names[worst]} are heavy: {FEW:.1%} of the draws hold more than "
+            f"{HEAVY:.0%} of its variance, which more draws do not mend. Use its quantiles or its "
+            "logarithm, or give it a tighter prior.",
+        ),
+        Check(
+            *("spikes", peak, ABOVE, not 0 < met <= FEW_PARTICLES),
+            f"the highest log-density is {peak:.1f} times as far above the median as its 99 % "
+            f"quantile (beyond {ABOVE:g} for {met:.0%} of the particles)",
+            "A few particles have met a narrow place whose density is far higher than all else. "
+            "It may hold much of the mass: start some particles there, or rule it out by a prior.",
+        ),
     ]
     return found, count / max(float(share.max()), 1e-9)
 
@@ -119,14 +149,47 @@ def errors(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean_error, (away**2).mean(0).std(0, ddof=1) / (2.0 * root * variance)
 
 
-def own_check(values: Mapping[str, np.ndarray]) -> Check:
+def spike(log_prob: np.ndarray) -> tuple[float, float]:
+    """How high the highest log-density is, and the share of particles that have been so high."""
+    middle, high = np.quantile(log_prob, (0.5, 0.99))
+    heights = (log_prob.max(0) - middle) / max(high - middle, 1e-6 * abs(middle) + 1e-9)
+    return float(heights.max()), float((heights > ABOVE).mean())
+
+
+def is_flat(points: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Which directions have no slope, of records, particles and directions?"""
+    found: np.ndarray = points.var((0, 1)) * (scores**2).mean((0, 1)) < FLATTEST
+    return found
+
+
+def passed(found: list[Check]) -> bool:
+    """All checks, but for tails: a longer run would not mend those."""
+    return all(check.passed or check.name == TAILS for check in found)
+
+
+def uneven(seen: Round) -> bool:
+    """Does the scale of the density change from place to place, or does it stop some particle?"""
+    acceptance = seen.acceptance.mean(0)
+    return roughness(seen.g) > UNEVEN or bool(acceptance.min() < 0.5 * acceptance.mean())
+
+
+def of_few(values: np.ndarray) -> np.ndarray:
+    """The share of every variance that the few farthest draws hold."""
+    squares = (values - values.mean((0, 1))).reshape(-1, values.shape[-1]) ** 2
+    few = max(round(FEW * len(squares)), 1)
+    top = np.partition(squares, len(squares) - few, axis=0)[len(squares) - few :]
+    return top.sum(0) / np.maximum(squares.sum(0), 1e-300)
+
+
+def own_check(values: Mapping[str, np.ndarray], allowed: float = ERROR) -> Check:
     """Are means and standard deviations known in the model's own words too? A log-scale with light
     tails is a scale with heavy ones, which may have no mean at all."""
     worst = {name: _worst(np.asarray(each)) for name, each in values.items()}
     name = max(worst, key=lambda name: worst[name])
+    limit = OWN * allowed
     return Check(
-        *("own precision", worst[name], OWN_ERROR, worst[name] <= OWN_ERROR),
-        f"Monte-Carlo error {worst[name]:.3f} for {name} as the model has it (at most {OWN_ERROR})",
+        *("own precision", worst[name], limit, worst[name] <= limit),
+        f"Monte-Carlo error {worst[name]:.3f} for {name} as the model has it (at most {limit:g})",
         f"The tails of {name} are heavy: its mean or standard deviation is dominated by a few "
         "draws, or does not exist. Use its quantiles or its logarithm, or give it a tighter prior.",
     )
@@ -175,10 +238,13 @@ def arviz_stats() -> Any:
 
 
 def normal_scores(x: np.ndarray) -> np.ndarray:
-    """Ranks over all records and particles, mapped to a standard normal."""
+    """Ranks over all records and particles, mapped to a standard normal; equals come by chance,
+    since their order in time would look like a trend."""
     flat = x.reshape(-1, x.shape[-1])
+    mixed = np.random.default_rng(0).permutation(len(flat))
     scores = np.empty(flat.shape)
-    np.put_along_axis(scores, flat.argsort(0), _normal_quantiles(len(flat))[:, None], 0)
+    order = mixed[flat[mixed].argsort(0)]
+    np.put_along_axis(scores, order, _normal_quantiles(len(flat))[:, None], 0)
     return scores.reshape(x.shape)
 
 

@@ -19,7 +19,7 @@ covariances shrink towards their diagonals, by the weight d / (d + number of poi
 import numpy as np
 
 POINTS_PER_DIMENSION = 4  # below, covariances shrink to their diagonals
-FLATTEST = 1e-12  # slope in units of the spread, squared: a flat direction has no scale of its own
+FLATTEST = 1e-6  # slope in units of the spread, squared: below, a direction has no scale of its own
 FLOOR = 1e-13  # of eigenvalues, relative to the largest
 
 
@@ -47,7 +47,10 @@ def learn(y: np.ndarray, scores: np.ndarray, independent: float) -> tuple[np.nda
     y, scores = y - centre, scores - scores.mean(0)
     size = y.shape[1]
     spread = np.maximum((y * y).mean(0), np.finfo(float).tiny)
-    slope = np.maximum((scores * scores).mean(0), FLATTEST / spread)
+    slope = (scores * scores).mean(0)
+    flat = slope < FLATTEST / spread  # the walls of a box do not show: the spread has to do
+    scores = np.where(flat, -y / spread, scores)
+    slope = np.where(flat, 1.0 / spread, slope)
     scale = (spread / slope) ** 0.25
     a, b = _covariance(y / scale), _covariance(scores * scale)
     units = np.sqrt(np.trace(a) / np.trace(b))

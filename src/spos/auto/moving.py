@@ -11,7 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto import approach, metric, state
+from spos.auto import approach, bend, metric, state
+from spos.auto.bend import Bend, Points
+from spos.auto.budget import Budget, Spent
 from spos.auto.engine import (
     RECORDS,
     Coordinates,
@@ -29,8 +31,6 @@ from spos.auto.watch import Callback, FitProgress, Stopped
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 
-BUDGET = 10_000_000  # evaluations of the log-density
-
 
 class Moving(FitState):
     """A state, what is fixed while it changes, and the advance from one state to the next."""
@@ -43,9 +43,12 @@ class Moving(FitState):
         seed: int,
         redraw: Callable[[int], np.ndarray] | None = None,
         warm: Adapted | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.began = time.monotonic()
         self.problem, self.names, self.seed = problem, names, seed
+        self.budget = budget or Budget()
+        self.bend = None
         self.key = jax.random.key(seed)
         self.count, self.size = theta.shape
         self.bar: progress_line.Progress | None = None
@@ -55,43 +58,51 @@ class Moving(FitState):
         self.evaluations, rng = 0, np.random.default_rng(seed)
         theta, original = approach.finite_starts(theta, self._log_prob, redraw, rng)
         theta = approach.parted(theta, rng)
-        if warm is None:
-            origin, base = metric.start_coordinates(theta[original])
-        else:
-            origin, base = warm.centre, warm.factor
-        size, nothing = np.eye(self.size), np.empty(0)
-        y = np.linalg.solve(base, (theta - origin).T).T
-        steps = np.full(self.count, -0.25 * np.log(self.size))
-        super().__init__(
-            *(origin, base, y, nothing, nothing, y.mean(0), size, steps),
-            evaluations=self.evaluations,
-        )
-        self._refresh()
+        new, steps = np.empty(0), np.full(self.count, -0.25 * np.log(self.size))
+        super().__init__(new, new, new, new, new, new, new, steps, evaluations=self.evaluations)
         if copies := int((~original).sum()):
             self.notes.append(f"{copies} starts without a finite density were replaced by others")
-        if warm is not None:
-            self._warm_up(warm)
+        if warm is None or not self._warm_up(theta, warm):
+            self._place(theta, *metric.start_coordinates(theta[original]))
 
-    def _warm_up(self, warm: Adapted) -> None:
+    def _place(
+        self, theta: np.ndarray, origin: np.ndarray, base: np.ndarray, given: Bend | None = None
+    ) -> None:
+        """Stand at θ, in these coordinates."""
+        self.origin, self.base, self.bend = origin, base, given
+        nothing = Points(theta, np.zeros(self.count), np.zeros(theta.shape))
+        straight = bend.straighten_points(given, nothing).theta
+        self.y = np.linalg.solve(base, (straight - origin).T).T
+        self.factor = np.eye(self.size)
+        self._refresh()
+
+    def _warm_up(self, theta: np.ndarray, warm: Adapted) -> bool:
         """Go on with what another run has learnt, unless its points are far out for this target."""
-        self.middle, self.factor = self.y.mean(0), np.eye(self.size)
+        self._place(theta, warm.centre, warm.factor, warm.bend)
         if approach.is_far(self.score):
-            self._refresh()
             self.notes.append("the points of warm_start are far from this target: approached anew")
-            return
+            return False
+        self.factor = np.eye(self.size)
         self.log_step = np.full(self.count, warm.log_step)
-        self.phase, self.number, self.jumps = state.ROUNDS, warm.number, warm.jumps
+        self.phase, self.number = state.ROUNDS, warm.number
+        self.jumps, self.local = warm.jumps, warm.local
         self.stage = 2  # the step is known, and is tuned to the new target for one chunk
+        return True
 
     @property
     def rng(self) -> np.random.Generator:
         """Random numbers that depend on the seed and on how many chunks there were."""
         return np.random.default_rng([self.seed, self.chunks])
 
-    def _log_prob(self, theta: np.ndarray) -> np.ndarray:
+    def _evaluate(self, theta: np.ndarray) -> Whitened:
+        """Density and score in the parameters themselves."""
         self.evaluations += self.count
         frame = self._frame(np.zeros(self.size), np.eye(self.size))
-        return np.asarray(evaluate(self.problem, frame, self._array(theta)).log_prob)
+        frame = frame._replace(bent=jnp.asarray(False))
+        return evaluate(self.problem, frame, self._array(theta))
+
+    def _log_prob(self, theta: np.ndarray) -> np.ndarray:
+        return np.asarray(self._evaluate(theta).log_prob)
 
     def _look(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Density and score at y."""
@@ -113,24 +124,31 @@ class Moving(FitState):
         return jnp.asarray(values, self.problem.dtype)
 
     def _frame(self, centre: np.ndarray, factor: np.ndarray) -> Coordinates:
-        return Coordinates(self._array(centre), self._array(factor))
+        given = bend.unbent(self.size) if self.bend is None else self.bend
+        arrays = Bend(*map(self._array, given))
+        return Coordinates(
+            self._array(centre), self._array(factor), arrays, jnp.asarray(self.bend is not None)
+        )
 
     def advance(self, label: str, chunks: int, log_step: Any, **tuning: Any) -> Round:
         """So many chunks from y in the present metric; y, its density and the steps follow.
 
         One that was under way when the state was saved goes on where it was.
         """
-        inverse = np.linalg.inv(self.factor)
         frame = self._frame(self.origin + self.base @ self.middle, self.base @ self.factor)
         if self.running is None:
-            z = (self.y - self.middle) @ inverse.T
+            z = (self.y - self.middle) @ np.linalg.inv(self.factor).T
             self.running = Whitened(*map(self._array, (z, self.log_prob, self.score @ self.factor)))
             self.running_step = np.asarray(self._array(np.broadcast_to(log_step, self.count)))
         cloud = Whitened(*map(self._array, self.running))
         steps = self._array(self.running_step)
         plan = Tuning(steps, **tuning)
         plan = plan._replace(rate=self._array(plan.rate))
+        per_move = int(plan.leaps) + bool(plan.jumps)
+        cost = RECORDS * int(plan.thin) * per_move * self.count
         for _ in range(len(self.records), chunks):
+            if spent := self.budget.spent(self.elapsed, self.evaluations + cost):
+                raise Spent(spent)
             key = jax.random.fold_in(self.key, self.chunks)
             cloud, steps, records = chunk(
                 *(self.problem, frame, key, cloud, plan._replace(log_step=steps))
@@ -140,25 +158,36 @@ class Moving(FitState):
             self.records = [*self.records, recorded]
             self.chunks += 1
             self.moves += RECORDS * int(plan.thin)
-            per_move = int(plan.leaps) + bool(plan.jumps)
-            self.evaluations += RECORDS * int(plan.thin) * per_move * self.count
+            self.evaluations += cost
             self._look_up(label)
+        self.log_step = np.asarray(steps, float)
+        return self._collect()
+
+    def _collect(self) -> Round:
+        """End the advance that is under way, however far it is."""
         parts = [[np.asarray(leaf, float) for leaf in each] for each in self.records]
         z, log_prob, g, acceptance = (np.concatenate(part) for part in zip(*parts, strict=True))
         y = self.middle + z @ self.factor.T
-        self.y, self.log_prob, self.score = y[-1], log_prob[-1], g[-1] @ inverse
-        self.log_step = np.asarray(steps, float)
+        if not np.isfinite(y).all():
+            raise approach.ImproperError(approach.ENDLESS)
+        self.y, self.log_prob = y[-1], log_prob[-1]
+        self.score = g[-1] @ np.linalg.inv(self.factor)
         self.records, self.running, self.running_step = [], None, None
         return Round(y, log_prob, z, g, acceptance)
 
+    @property
+    def elapsed(self) -> float:
+        """Seconds, those of an earlier part of the run included."""
+        return time.monotonic() - self.began
+
     def _look_up(self, label: str) -> None:
         """After a whole chunk: keep the state, and tell whoever wants to know."""
-        self.seconds = time.monotonic() - self.began
+        self.seconds = self.elapsed
         self.latest = self.snapshot()
         if self.bar is not None:
             self.bar.label = f"fit {label}"
             error = {check.name: check.value for check in self.checks}.get("precision", np.nan)
-            self.bar.update(min(self.evaluations, BUDGET - 1), error=error)
+            self.bar.update(min(self.evaluations, self.budget.evaluations - 1), error=error)
         if self.saver is not None and self.saver.due():
             state.save(self.saver, self.latest)
         if self.callback is not None:

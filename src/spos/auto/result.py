@@ -8,13 +8,16 @@ import jax
 import numpy as np
 
 from spos import result
+from spos.auto.bend import Bend
 from spos.auto.named_draws import NamedDraws
 from spos.auto.named_draws import by_groups as by_groups
 from spos.auto.verdict import Verdict
 from spos.io import archive
-from spos.io.figures import result_figure
+from spos.plots import rich
+from spos.plots.checks import verdict_figure
+from spos.plots.results import result_figure
 from spos.result import Result, Summary
-from spos.types import PathLike
+from spos.types import PathLike, PyTree
 
 FORMAT = "spos fit 1"
 MOST_DRAWN = 1000  # points of a figure
@@ -30,6 +33,8 @@ class Adapted(NamedTuple):
         log_step: the logarithm of the step.
         number: the round that the run ended with, which says how long one must be.
         jumps: whether it needed jumps between modes.
+        local: whether its steps fitted the place.
+        bend: from these coordinates to the parameters; None where they are the same.
     """
 
     centre: np.ndarray
@@ -37,6 +42,8 @@ class Adapted(NamedTuple):
     log_step: float
     number: int
     jumps: bool
+    local: bool = False
+    bend: Bend | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -63,7 +70,7 @@ class Fit(NamedDraws):
         settings: how the run was made, as plain data.
         versions: of everything that can change a bit of the result.
         seconds: how long it took.
-        interrupted: whether it was ended before its checks.
+        interrupted: whether it was ended, by a person, a callback or a budget.
         score_memory: empty here.
 
     Example:
@@ -112,18 +119,39 @@ class Fit(NamedDraws):
         """
         return self._summary(self.draws, "draws")
 
-    def plot(self) -> Any:
-        """The marginals of the first parameters, in the model's units.
+    def plot(self, truth: PyTree = None) -> Any:
+        """The marginals of the first parameters, up to four in pairs, in the model's units.
+
+        Args:
+            truth: parameters that are known to be true, like one draw, to be marked.
 
         Returns:
             A matplotlib figure, with at most 1000 of the draws, taken evenly.
         """
+        return self._drawn(truth, shown=True)
+
+    def plot_verdict(self) -> Any:
+        """How near every check came to its limit.
+
+        Returns:
+            A figure of matplotlib.
+        """
+        head = "Converged" if self.converged else "NOT converged"
+        return verdict_figure(self.verdict.checks, head)
+
+    def _repr_html_(self) -> str:
+        head = "Converged." if self.converged else "NOT converged: do not trust these draws."
+        drawn = rich.picture(lambda: self._drawn(None, shown=False), "The draws.")
+        return rich.block_html([rich.Text(head), self.summary().html_table(), *drawn])
+
+    def _drawn(self, truth: PyTree, *, shown: bool) -> Any:
         count = len(next(iter(self._leaves().values())))
         rows = np.unique(np.linspace(0, count - 1, min(count, MOST_DRAWN)).astype(int))
-        figure = result_figure(replace(self, particles=jax.tree.map(lambda x: x[rows], self.draws)))
+        some = replace(self, particles=jax.tree.map(lambda x: x[rows], self.draws))
+        figure = result_figure(some, truth, shown=shown)
         verdict = "converged" if self.converged else "NOT converged"
-        shown = f", {len(rows):,} shown" if len(rows) < count else ""
-        figure.suptitle(f"{count:,} draws, {verdict}{shown}", x=0.01, ha="left", fontsize=11)
+        part = f", {len(rows):,} shown" if len(rows) < count else ""
+        figure.suptitle(f"{count:,} draws, {verdict}{part}", x=0.01, ha="left", fontsize=11)
         return figure
 
     def save(self, path: PathLike) -> Path:

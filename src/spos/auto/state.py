@@ -1,11 +1,12 @@
 """All that an automatic run hands from one chunk of moves to the next: arrays and plain numbers.
 
-θ = origin + base y is fixed by the starts, y = middle + factor z is the metric of the moment. A run
-is a sequence of *advances*, each of one or more chunks of moves with the same settings. While one
-is under way, `y` and all that belongs to it stay as they were at its beginning, and `records` and
-`running` say how far it is. What is computed between two advances depends on this state alone, and
-every random number on the seed and the number of chunks. So a run that is restored after any chunk
-ends in the same bits.
+θ = origin + base y is fixed by the starts, y = middle + factor z is the metric of the moment; once
+there is a bend, these are the straight coordinates of θ (`spos.auto.bend`). A run is a sequence of
+*advances*, each of one or more chunks of moves with the same settings. While one is under way, `y`
+and all that belongs to it stay as they were at its beginning, and `records` and `running` say how
+far it is. What is computed between two advances depends on this state alone, and every random
+number on the seed and the number of chunks. So a run that is restored after any chunk ends in the
+same bits.
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from typing import Any, Self
 import jax.numpy as jnp
 import numpy as np
 
+from spos.auto.bend import Bend
 from spos.auto.engine import Records, Whitened
 from spos.auto.judge import Round
 from spos.auto.verdict import Check
@@ -38,14 +40,17 @@ class FitState:
         score: its gradient with respect to y.
         middle: the centre of the metric.
         factor: its root.
+        bend: from straight coordinates to θ; None while they are the same.
         log_step: the logarithm of each particle's step.
         phase: "approach" or "rounds".
         number: which chunk of the approach, or which round.
         stage: how many of a round's three tuning advances are done.
         births: how many birth-death steps moved particles.
         moved: how many particles they moved.
+        widths: those of the particles, after each chunk of the approach.
         jumps: whether a round proposes jumps.
-        finished: the records of the last finished round.
+        local: whether its steps fit the place.
+        finished: the records of the last finished round, of θ itself.
         thin: the number of moves between two of them.
         running: the particles inside an advance; None where `records` is empty.
         running_step: and their steps.
@@ -66,12 +71,15 @@ class FitState:
     middle: np.ndarray
     factor: np.ndarray
     log_step: np.ndarray
+    bend: Bend | None = None
     phase: str = APPROACH
     number: int = 0
     stage: int = 0
     births: int = 0
     moved: int = 0
+    widths: list[np.ndarray] = field(default_factory=list)
     jumps: bool = False
+    local: bool = False
     finished: Round | None = None
     thin: int = 1
     running: Whitened | None = None
@@ -103,11 +111,7 @@ class FitState:
     def unpacked(cls, arrays: Mapping[str, np.ndarray]) -> Self:
         """The state that `packed` took apart."""
         plain = strictjson.load(arrays[PLAIN].tobytes())
-        found = archive.unpack_fields(arrays, plain, FIELDS)
-        for name, kind in (("finished", Round), ("running", Whitened)):
-            found[name] = None if found[name] is None else kind(**found[name])
-        found["records"] = [Records(**each) for each in found["records"]]
-        return cls(**found)
+        return cls(**archive.unpack_fields(arrays, plain, FIELDS))
 
 
 FIELDS: dict[str, Any] = archive.fields_of(FitState)

@@ -26,8 +26,10 @@ from spos.diagnostics.errors import Truth, as_truth
 from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import Kernel
 from spos.io import figures
+from spos.io.html import Table
 from spos.io.progress import Progress, wanted
 from spos.loop.run import run
+from spos.plots import rich
 from spos.targets.target import as_target
 from spos.types import Info, Particles, State
 
@@ -81,9 +83,15 @@ class Comparison:
         Returns:
             A Markdown table.
         """
+        return self._table().markdown()
+
+    def _repr_html_(self) -> str:
+        return rich.block_html([self._table()])
+
+    def _table(self) -> Table:
         measures = list(next(iter(self.rows.values())).final())
         headings = ["sampler", "gradients", *measures, "ms a step", "seconds"]
-        lines = [headings, ["---", *["---:"] * (len(headings) - 1)]]
+        lines = []
         for name, row in self.rows.items():
             cells = [_cell(values) for values in row.final().values()]
             if len(row.diverged):
@@ -97,7 +105,7 @@ class Comparison:
                 count = f"{row.evaluations[-1]:,}"
                 spent = (f"{1e3 * row.seconds / self.num_steps:.3g}", f"{row.seconds:.3g}")
             lines.append([name, count, *cells, *spent])
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        return Table(headings, lines, self.title)
 
     def plot(self, measure: str = "covariance") -> Any:
         """A panel for each sampler: its error against gradients, before those of all the others.

@@ -47,7 +47,7 @@ def several_steps(one_step: Any, sampler: Sampler, key: jax.Array, start: Partic
 def noiseless(sampler: Sampler, key: jax.Array, state: State) -> tuple[State, Info]:
     """A step with the noise of its move turned off."""
     key = jax.random.fold_in(key, state.step)
-    return sampler.step_by(_quiet(sampler.move), key, state, draw(sampler, key, state))
+    return sampler.step_by(_quiet(sampler.move), key, state, draw(sampler, key, state.step))
 
 
 def _quiet(move: Move) -> Move:

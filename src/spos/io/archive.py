@@ -185,13 +185,19 @@ def _field(name: str, kind: Any, arrays: Mapping[str, np.ndarray], meta: Mapping
     value = unpack(arrays, meta[name])
     if kind is np.ndarray and not isinstance(value, np.ndarray):
         raise ValueError(f"{name} must be an array")
-    if (known := schema.fields(kind)) is None:
-        return value
-    return kind(**{key: _number(known[key], leaf) for key, leaf in value.items()})
+    return _rebuilt(kind, value)
 
 
-def _number(kind: Any, value: Any) -> Any:
-    """What was no array before it was saved is none afterwards."""
+def _rebuilt(kind: Any, value: Any) -> Any:
+    """Records were taken apart into their fields, and their numbers made arrays: as they were."""
+    inside = get_args(kind)
+    if get_origin(kind) in (Union, types.UnionType):
+        records = [each for each in inside if schema.fields(each) is not None]
+        return _rebuilt(records[0], value) if records and isinstance(value, dict) else value
+    if get_origin(kind) is list:
+        return [_rebuilt(inside[0], each) for each in value]
+    if (known := schema.fields(kind)) is not None:
+        return kind(**{key: _rebuilt(known[key], part) for key, part in value.items()})
     return kind(value.item()) if kind in (bool, int, float) else value
 
 

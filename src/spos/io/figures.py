@@ -1,4 +1,4 @@
-"""How a figure looks, in one place, and the picture of a result.
+"""How a figure looks, in one place.
 
 A method has the same colour in every figure, from a palette that colour-blind readers can tell
 apart. Lines and panels are labelled where they are, so that no legend has to be looked up.
@@ -7,15 +7,14 @@ Matplotlib is only imported when something is drawn.
 
 import contextlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from spos.io.files import write_whole
-from spos.names import parameters
 
 DPI, FILM_DPI = 150, 120
 COLOURS = {"spos": "#0072B2", "svgd": "#D55E00", "sgld": "#009E73"}
@@ -47,15 +46,6 @@ STYLE = {
     "axes.formatter.useoffset": False,
 }
 
-MOST_MARGINALS = 6
-MOST_POINTS = 1000  # of a curve over steps: more than a panel has pixels for
-# field of the info, heading, whether to divide by the number of particles
-TRACES = (
-    ("epd", "spread of the cloud", True),
-    ("drift_norm", "drift", False),
-    ("bandwidth", "bandwidth η²", False),
-)
-
 
 @dataclass(frozen=True)
 class Moving:
@@ -65,21 +55,6 @@ class Moving:
     show: Callable[[int], None]
     frames: int
     seconds: float
-
-
-class Run(Protocol):
-    """What is drawn of a `spos.Result`, which lives a floor above."""
-
-    @property
-    def particles(self) -> Any: ...
-    @property
-    def info(self) -> Mapping[str, np.ndarray]: ...
-    @property
-    def settings(self) -> Mapping[str, Any]: ...
-    @property
-    def num_steps(self) -> int: ...
-    @property
-    def interrupted(self) -> bool: ...
 
 
 def colour(algorithm: str) -> str:
@@ -165,82 +140,6 @@ def save(figure: Any, path: Any) -> Path:
     path = Path(path)
     write_whole(path, png(figure))
     return path
-
-
-def result_figure(result: Run) -> Any:
-    """What the particles say, on top, and how the run went, below.
-
-    Two parameters are shown as a scatter of particles, any other number as the histograms of the
-    first six.
-    """
-    names, values = parameters(result.particles)
-    algorithm = str(result.settings.get("algorithm", "?"))
-    traces = _traces(result, len(values))
-    pair = len(names) == 2
-    shown = min(len(names), MOST_MARGINALS)
-    columns = 1 if pair else min(shown, 3)
-    rows = 1 if pair else -(-shown // columns)
-    top = 3.6 if pair else 2.0 * rows + 0.4
-    with style():
-        figure = new_figure(WIDTH, top + (1.7 if traces else 0.0), shown=True)
-        parts = figure.subfigures(2, 1, height_ratios=[top, 1.7]) if traces else [figure]
-        parts[0].suptitle(_headline(result, names, len(values)), x=0.01, ha="left", fontsize=11)
-        if pair:
-            _scatter(parts[0].subplots(), names, values, colour(algorithm))
-        else:
-            panels = parts[0].subplots(rows, columns, squeeze=False).ravel()
-            for axes, name, column in zip(panels, names[:shown], values.T, strict=False):
-                _marginal(axes, name, column, colour(algorithm))
-            for axes in panels[shown:]:
-                axes.set_visible(False)
-        if traces:
-            for axes, (title, steps, series) in zip(
-                parts[1].subplots(1, len(traces), squeeze=False).ravel(), traces, strict=True
-            ):
-                axes.plot(steps, series, color=colour(algorithm), linewidth=1.2)
-                axes.set_title(title, fontsize=10, fontweight="normal")
-                axes.set_xlabel("step", fontsize=10)
-                axes.locator_params(nbins=3)
-    return figure
-
-
-def _headline(result: Run, names: list[str], count: int) -> str:
-    kind = str(result.settings.get("algorithm", "?")).upper()
-    hidden = len(names) - MOST_MARGINALS
-    note = f", {hidden} more parameter{'s' * (hidden > 1)} not shown" if hidden > 0 else ""
-    cut = " (interrupted)" if result.interrupted else ""
-    return f"{kind}: {count} particles after {result.num_steps} steps{cut}{note}"
-
-
-def _traces(result: Run, count: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """The curves that have something to show: a method without a kernel has no bandwidth."""
-    found = []
-    for field, title, divide in TRACES:
-        series = np.asarray(result.info.get(field, ()), np.float64) / (count if divide else 1)
-        if np.isfinite(series).any():
-            every = -(-len(series) // MOST_POINTS)
-            found.append((title, np.arange(len(series))[::every], series[::every]))
-    return found
-
-
-def _marginal(axes: Any, name: str, values: np.ndarray, tint: str) -> None:
-    # bins as wide as the number of particles can bear; all in one place still gets a bar
-    low, high = values.min(), values.max()
-    room = max(0.5 * abs(low), 0.5) if high == low else 0.0
-    bins = int(np.clip(3.0 * len(values) ** (1 / 3), 5, 60))
-    axes.hist(values, bins=bins, range=(low - room, high + room), color=tint, alpha=0.75)
-    axes.plot(values, np.zeros_like(values), "|", color=TRUTH, markersize=5, alpha=0.5)
-    axes.set_title(name, fontsize=10)
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.locator_params(axis="x", nbins=4)
-
-
-def _scatter(axes: Any, names: list[str], values: np.ndarray, tint: str) -> None:
-    size = float(np.clip(4000.0 / len(values), 4.0, 40.0))
-    axes.scatter(values[:, 0], values[:, 1], s=size, color=tint, alpha=0.6, linewidths=0)
-    axes.set_xlabel(names[0])
-    axes.set_ylabel(names[1])
 
 
 def _matplotlib() -> Any:

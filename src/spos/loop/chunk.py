@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from spos.dynamics.sampler import Sampler
+from spos.loop.feed import Block
 from spos.loop.run import advance
 from spos.programs import compiled
 from spos.types import Info, Particles, State
@@ -19,12 +20,19 @@ def advance_to(
     sampler: Sampler,
     key: jax.Array,
     state: State,
+    block: Block | None,
     stop: int | jax.Array,
 ) -> tuple[State, Info, Particles, jax.Array]:
-    """Steps until number `stop`. How many they are is not compiled in; the room for them is."""
+    """Steps until number `stop`. How many they are is not compiled in; the room for them is.
+
+    A block has the minibatches of these steps, where they are read from a source."""
     first = state.step
-    # a function of its own: JAX keeps what it learns of `advance` itself for ever
-    _, like = jax.eval_shape(lambda *given: advance(*given), sampler, key, state)
+
+    def take_step(state: State) -> tuple[State, Info]:
+        batch = None if block is None else block.batch(state.step)
+        return advance(sampler, key, state, batch)
+
+    _, like = jax.eval_shape(take_step, state)
     info = jax.tree.map(lambda leaf: jnp.zeros((room,), leaf.dtype), like)
     history = jax.tree.map(
         lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), state.particles
@@ -33,7 +41,7 @@ def advance_to(
     def body(carry: Carry) -> Carry:
         state, info, history = carry
         row = state.step - first
-        state, seen = advance(sampler, key, state)
+        state, seen = take_step(state)
         info = jax.tree.map(lambda rows, value: rows.at[row].set(value), info, seen)
         if history_every is not None:
             slot = state.step // history_every - first // history_every - 1

@@ -25,16 +25,32 @@ class NonFiniteError(FloatingPointError):
         self.result = result
 
 
-def diagnose(sampler: Sampler, key: jax.Array, state: State) -> str:
+class SourceError(RuntimeError):
+    """The data of a run cannot be read any further.
+
+    Attributes:
+        message: at which step, and why.
+        state: the last one that was reached.
+        result: the run up to it.
+    """
+
+    def __init__(self, message: str, state: State, result: Result) -> None:
+        super().__init__(message)
+        self.state = state
+        self.result = result
+
+
+def diagnose(sampler: Sampler, key: jax.Array, state: State, batch: PyTree = None) -> str:
     """Which particle and which parameter broke in the step after `state`, and what to try."""
     step = int(state.step)
-    batch = draw(sampler, jax.random.fold_in(key, state.step), state)
+    if batch is None:
+        batch = draw(sampler, jax.random.fold_in(key, state.step), state.step)
     scores = sampler.target.score(state.particles, batch)
     where = _first_bad(scores)
     what = "its score is {value}"
     advice = "Check log_prob there, or use a smaller step_size to stay where it is finite."
     if where is None:
-        moved, info = advance(sampler, key, state)
+        moved, info = advance(sampler, key, state, batch)
         where = _first_bad(moved.particles)
         what = "it became {value}"
         advice = "The step overshot: use a smaller step_size, or a preconditioner."

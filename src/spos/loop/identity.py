@@ -21,9 +21,11 @@ import numpy as np
 from spos.cloud import flatten
 from spos.dynamics.sampler import Sampler
 from spos.io.checkpoint import agree, fingerprint
+from spos.loop.feed import stand_in
 from spos.loop.run import draw
 from spos.programs import compiled
-from spos.types import State
+from spos.targets.source import detached
+from spos.types import PyTree, State
 from spos.values import Value, fields
 
 PROBE = "probe"
@@ -49,13 +51,13 @@ def identity_of(sampler: Sampler, state: State, key: jax.Array, seed: Any) -> di
 
 def probe(sampler: Sampler, key: jax.Array, state: State) -> np.ndarray:
     """Some scores at the particles and around them, and some moves of the next step."""
-    return np.asarray(_probe(sampler, key, state))
+    return np.asarray(_probe(detached(sampler), key, state, stand_in(sampler)))
 
 
 @compiled()
-def _probe(sampler: Sampler, key: jax.Array, state: State) -> jax.Array:
+def _probe(sampler: Sampler, key: jax.Array, state: State, batch: PyTree) -> jax.Array:
     key = jax.random.fold_in(key, state.step)
-    batch = draw(sampler, key, state)
+    batch = draw(sampler, key, state.step) if batch is None else batch
     around = jax.tree.map(lambda x: x + 0.5 * (1.0 + jnp.abs(x)), state.particles)
     after, _ = sampler.step(key, state, batch)
     moved = jax.tree.map(jnp.subtract, after.particles, state.particles)

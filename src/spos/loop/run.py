@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.programs import compiled
+from spos.targets.source import source_of
 from spos.types import Info, Particles, PyTree, State
 
 Observe = Callable[[State, Info], PyTree]
@@ -35,24 +36,28 @@ def run_key(seed: Seed) -> jax.Array:
     return seed if isinstance(seed, jax.Array) and is_key(seed) else jax.random.key(seed)
 
 
-def draw(sampler: Sampler, key: jax.Array, state: State) -> PyTree:
+def draw(sampler: Sampler, key: jax.Array, step: jax.Array) -> PyTree:
     """The minibatch of a step, from the key of that step (which is the key of the noise too)."""
-    return sampler.target.draw(jax.random.fold_in(key, 2), state.step)
+    return sampler.target.draw(jax.random.fold_in(key, 2), step)
 
 
-def advance(sampler: Sampler, key: jax.Array, state: State) -> tuple[State, Info]:
+def advance(
+    sampler: Sampler, key: jax.Array, state: State, batch: PyTree = None
+) -> tuple[State, Info]:
     """The step that `state` is due for: its minibatch, and the randomness of its number.
 
     Args:
         sampler: what `spos.spos`, `spos.svgd`, … give.
         key: of the whole run.
         state: of the step before.
+        batch: the minibatch, where it has been read from a source; None draws it.
 
     Returns:
         The next state, and what the step saw.
     """
     key = jax.random.fold_in(key, state.step)
-    return sampler.step(key, state, draw(sampler, key, state))
+    batch = draw(sampler, key, state.step) if batch is None else batch
+    return sampler.step(key, state, batch)
 
 
 def run(
@@ -93,6 +98,11 @@ def run(
     checks.whole("num_steps", num_steps, at_least=0)
     checks.whole("every", every)
     checks.function("observe", observe)
+    if (source := source_of(sampler)) is not None:
+        raise ValueError(
+            f"sampler must have its data in memory, got {source!r}: run is one compiled program, "
+            "which cannot read. spos.sample reads ahead of its steps"
+        )
     if (state is None) == (particles is None):
         raise ValueError("give particles to begin with or a state to go on from, not both")
     if state is None:

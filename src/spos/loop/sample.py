@@ -21,7 +21,8 @@ from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 from spos.loop.chunk import advance_to
-from spos.loop.guard import NonFiniteError, diagnose
+from spos.loop.feed import feed_of
+from spos.loop.guard import NonFiniteError, SourceError, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
 from spos.loop.run import Seed, is_key, run_key
 from spos.result import Result, versions
@@ -68,6 +69,7 @@ def sample(
 
     Raises:
         NonFiniteError: if a particle leaves the finite numbers; it has the run up to there.
+        SourceError: if data that are read meanwhile cannot be; it has the run up to there, too.
 
     Example:
         >>> sampler = spos.spos(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
@@ -124,7 +126,9 @@ class Run:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
             slots = max(1, min(CHUNK_STEPS // history_every + 1, HISTORY_BYTES // size))
         self.slots = slots
+        records: dict[str, np.ndarray] = {}
         if saver is not None and (found := saver.restore(state, (*Info._fields, "seconds", PROBE))):
+            records = found[1]
             self._resume(*found)
             must_agree(saver.folder, found[1][PROBE], probe(sampler, self.key, self.state))
             if (done := int(self.state.step)) > num_steps:
@@ -132,6 +136,7 @@ class Run:
                     f"num_steps must be at least the {done} steps in {saver.folder}, "
                     f"got {num_steps}"
                 )
+        self.feed = feed_of(sampler, key, self.state, num_steps, records)
 
     def go(self, callback: Callback | None, callback_every: int, show: bool | None) -> Result:
         bar = None
@@ -142,7 +147,7 @@ class Run:
         length, since_callback = min(8, CHUNK_STEPS), len(self.info)
         try:
             while (here := int(self.state.step)) < self.num_steps:
-                stop = min(here + length, self.num_steps, self._history_room(here))
+                stop = min(here + length, self.num_steps, self._history_room(here), self._fed())
                 if callback is not None:
                     stop = min(stop, (here // callback_every + 1) * callback_every)
                 chunk_began = time.monotonic()
@@ -171,16 +176,31 @@ class Run:
         finally:
             if bar is not None:
                 bar.close()
+            self.feed.close()
         self.ended = time.monotonic()  # the time that is saved is the time that is told
         if self.saver is not None:
             self.saver.save(self.state, self._records())
         return self._result()
 
+    def _fed(self) -> int:
+        """The step up to which minibatches are at hand; waits for those of the next."""
+        try:
+            self.state, stop = self.feed.ready(self.state)
+        except Exception as error:
+            if self.saver is not None:
+                self.saver.save(self.state, self._records())
+            step = int(self.state.step)
+            message = f"step {step}: the data cannot be read: {error}"
+            raise SourceError(message, self.state, self._result()) from error
+        return stop
+
+    def _advance(self, start: State, stop: int) -> Any:
+        room, feed = (CHUNK_STEPS, self.slots, self.history_every), self.feed
+        return advance_to(*room, feed.program, self.key, start, feed.block, stop)
+
     def _chunk(self, stop: int) -> None:
         start = self.state
-        state, info, history, finite = advance_to(
-            CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, start, stop
-        )
+        state, info, history, finite = self._advance(start, stop)
         if not finite:
             self._diverged(start, stop)
         self._record(start, state, info, history)
@@ -206,9 +226,7 @@ class Run:
         last_good, first_bad = int(good.step), bad_stop
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
-            state, info, history, finite = advance_to(
-                CHUNK_STEPS, self.slots, self.history_every, self.sampler, self.key, good, middle
-            )
+            state, info, history, finite = self._advance(good, middle)
             if finite:
                 self._record(good, state, info, history)
                 good, last_good = state, middle
@@ -216,7 +234,8 @@ class Run:
                 first_bad = middle
         if self.saver is not None:
             self.saver.save(good, self._records())
-        message = diagnose(self.sampler, self.key, good)
+        batch = None if self.feed.block is None else self.feed.block.batch(last_good)
+        message = diagnose(self.feed.program, self.key, good, batch)
         raise NonFiniteError(message, good, self._result())
 
     def _records(self) -> dict[str, np.ndarray]:
@@ -226,6 +245,7 @@ class Run:
         return {
             **_join(self.info),
             **history,
+            **self.feed.records,
             "seconds": np.asarray(self._seconds()),
             PROBE: seen,
         }

@@ -225,7 +225,7 @@ class Learner:
         state = error.state
         key = jax.random.fold_in(run_key(seed), state.step)
         playing = self._playing(state.score_memory)
-        where = first_bad(playing.play(state.particles, draw(self.sampler, key, state)))
+        where = first_bad(playing.play(state.particles, draw(self.sampler, key, state.step)))
         if where is None:
             raise error
         iteration = int(state.step) // self.target.num_updates

@@ -1,4 +1,4 @@
-"""How many rows a minibatch has, as a function of the step number k = 0, 1, 2, …
+"""Minibatches: which rows, and how many of them as a function of the step number k = 0, 1, 2, …
 
 growing_batch(B0)              B0 + log(k + 1)^(100/99)       the SPOS paper's growing batch
 """
@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.targets.source import Source
+from spos.types import Batch, PyTree
 
 
 class BatchSchedule(NamedTuple):
@@ -29,3 +31,23 @@ def growing_batch(initial: int, maximum: int | None = None) -> BatchSchedule:
     if maximum is None:
         maximum = initial + math.ceil(math.log(1e8) ** (100 / 99))
     return BatchSchedule(initial, checks.whole("maximum", maximum, at_least=initial))
+
+
+class Drawn(NamedTuple):
+    """A batch that knows its row numbers, and the data they count in (none of a source)."""
+
+    batch: Batch
+    rows: jax.Array
+    data: PyTree
+
+
+def all_rows(data: PyTree) -> Drawn:
+    """All the data as one batch."""
+    total = num_rows(data)
+    return Drawn(Batch(data, jnp.ones(total)), jnp.arange(total), data)
+
+
+def num_rows(data: PyTree) -> int:
+    if isinstance(data, Source):
+        return data.num_examples
+    return int(jax.tree.leaves(data)[0].shape[0])

@@ -17,8 +17,10 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.io import archive
-from spos.targets.posterior import Drawn, Posterior, as_particles, must_be_posterior
-from spos.targets.reduced import ReducedPosterior, corrected
+from spos.targets.batches import Drawn
+from spos.targets.passes import streamed_score
+from spos.targets.posterior import Posterior, as_particles
+from spos.targets.reduced import ReducedPosterior, corrected, must_know_rows
 from spos.types import Particles, PyTree
 from spos.values import value
 
@@ -44,21 +46,31 @@ class ControlVariate(ReducedPosterior):
 
     def first_memory(self, particles: Particles) -> Centre:
         _must_fit(self.centre, particles)
-        empty = jax.tree.map(lambda leaf: jnp.zeros_like(leaf[:1]), particles)
+        unknown = jnp.nan if self.reads else 0.0
+        empty = jax.tree.map(lambda leaf: jnp.full_like(leaf[:1], unknown), particles)
         return Centre(jnp.zeros((), bool), empty)
 
     def estimate(
         self, memory: Centre, particles: Particles, drawn: Drawn
     ) -> tuple[Particles, Centre]:
-        place = jax.tree.map(lambda c, like: c.astype(like.dtype), self.centre, particles)
-        total = jax.lax.cond(
-            memory.known,
-            lambda: memory.score,
-            lambda: self.full_score(place, drawn.data),
-        )
+        place = self._place(particles)
+        total = memory.score
+        if not self.reads:
+            total = jax.lax.cond(
+                memory.known, lambda: total, lambda: self.full_score(place, drawn.data)
+            )
         here = self.posterior.score(particles, drawn.batch)
         there = self.posterior.score(place, drawn.batch)
         return corrected(total, here, there), Centre(jnp.ones((), bool), total)
+
+    def refresh(self, memory: Centre, particles: Particles) -> tuple[Centre, None]:
+        if self.reads and not memory.known:
+            exact = streamed_score(self.posterior, self._place(particles))
+            memory = Centre(jnp.ones((), bool), exact)
+        return memory, None
+
+    def _place(self, particles: Particles) -> Particles:
+        return jax.tree.map(lambda c, like: jnp.asarray(c, like.dtype), self.centre, particles)
 
     def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
         batches = (num_particles + 1) * num_steps * self.posterior.batch.maximum
@@ -75,7 +87,7 @@ def control_variate(posterior: Posterior, centre: PyTree) -> ControlVariate:
     Returns:
         The target.
     """
-    must_be_posterior(posterior)
+    must_know_rows(posterior)
     return ControlVariate(posterior, as_particles(centre))
 
 

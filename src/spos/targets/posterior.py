@@ -11,30 +11,30 @@ replacement or without.
 
 **A growing batch** (`spos.schedules.growing_batch`) has the memory of its maximum from the start:
 rows beyond the present size are weighted 0, so that nothing is compiled anew.
+
+**Data of a source** (`source.py`) are not at hand in a compiled program. `draw` then gives weights
+and row numbers alone, `read` fetches the rows on the host, and `spos.sample` does both ahead of the
+steps that need them.
 """
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.targets.batches import BatchSchedule
+from spos.targets.batches import BatchSchedule, Drawn, all_rows, num_rows
+from spos.targets.data import as_data
+from spos.targets.random_access import RandomAccess
 from spos.targets.shuffle import distinct
+from spos.targets.source import Source
+from spos.targets.stream import Stream
 from spos.targets.target import Target, score_particles
 from spos.types import Batch, Particles, PyTree
 from spos.values import as_function, static, value
-
-
-class Drawn(NamedTuple):
-    """A batch that knows its row numbers, and the data they count in."""
-
-    batch: Batch
-    rows: jax.Array
-    data: PyTree
 
 
 @value
@@ -44,7 +44,7 @@ class Posterior(Target):
     Attributes:
         log_likelihood: of a batch of examples, one value each.
         log_prior: one number.
-        data: a pytree of arrays with a leading axis of examples.
+        data: a pytree of arrays with a leading axis of examples, or a source of them.
         batch: how many rows a minibatch has.
         replace: are rows drawn with replacement?
     """
@@ -62,15 +62,17 @@ class Posterior(Target):
 
     @property
     def stochastic(self) -> bool:
-        return self.replace or self.batch.initial < self.num_examples
+        streams = isinstance(self.data, Stream)
+        return streams or self.replace or self.batch.initial < self.num_examples
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {
+        about = {
             "batch_size": self.batch.initial,
             "most": self.batch.maximum,
             "replace": self.replace,
         }
+        return {**about, "source": repr(self.data)} if isinstance(self.data, Source) else about
 
     def with_data(self, data: PyTree) -> Self:
         """The same posterior given other data; of equal shapes, they share compiled programs.
@@ -81,7 +83,7 @@ class Posterior(Target):
         Returns:
             The posterior.
         """
-        data = checks.data(data)
+        data = as_data(data)
         form, own = _row_form(data), _row_form(self.data)
         if form != own:
             raise ValueError(f"data must have the form of the target's own, {own}, got {form}")
@@ -104,9 +106,26 @@ class Posterior(Target):
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
         return score_particles(self.log_prob, particles, self._as_batch(batch))
 
-    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Batch:
-        """The weighted minibatch of a step."""
-        return self.draw_rows(key, step).batch
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Any:
+        """The weighted minibatch of a step; of a source its row numbers, to be read by `read`."""
+        drawn = self.draw_rows(key, step)
+        return drawn if isinstance(self.data, Source) else drawn.batch
+
+    def read(self, drawn: Drawn) -> Drawn:
+        """The minibatch that `draw` asked for, read from a source on the host.
+
+        Args:
+            drawn: what `draw` gives for a posterior whose data are a source with random access.
+
+        Returns:
+            The same with its rows, for `sampler.step`.
+        """
+        if not isinstance(self.data, RandomAccess):
+            raise TypeError(
+                f"data must be a source with random access to be read, got {self.data!r}"
+            )
+        examples = jax.tree.map(jnp.asarray, self.data.take(np.asarray(drawn.rows)))
+        return drawn._replace(batch=drawn.batch._replace(examples=examples))
 
     def draw_rows(self, key: jax.Array, step: jax.Array | int = 0) -> Drawn:
         """The same minibatch as `draw`, and where its rows come from.
@@ -119,7 +138,8 @@ class Posterior(Target):
             The batch, its row numbers and the data.
         """
         total, most = self.num_examples, self.batch.maximum
-        if most == total and self.batch.initial == total and not self.replace:
+        on_device = not isinstance(self.data, Source)
+        if on_device and most == total and self.batch.initial == total and not self.replace:
             return all_rows(self.data)
         if self.replace:
             rows = jax.random.randint(key, (most,), 0, total)
@@ -127,6 +147,8 @@ class Posterior(Target):
             rows = distinct(key, most, total)
         size = self.batch.size(jnp.asarray(step))
         weights = jnp.where(jnp.arange(most) < size, total / size, 0.0)
+        if not on_device:
+            return Drawn(Batch(None, weights), rows, ())
         examples = jax.tree.map(lambda leaf: leaf[rows], self.data)
         return Drawn(Batch(examples, weights), rows, self.data)
 
@@ -162,8 +184,19 @@ class Posterior(Target):
         return num_particles * num_steps * self.batch.maximum
 
     def _as_batch(self, batch: PyTree) -> Batch:
+        if isinstance(batch, Drawn):
+            batch = batch.batch
         if isinstance(batch, Batch):
+            if batch.examples is None:
+                raise TypeError(
+                    "batch must have rows, got row numbers alone: the data are a source. "
+                    "spos.sample reads them by itself; in a loop of your own use posterior.read"
+                )
             return batch
+        if batch is None and isinstance(self.data, Source):
+            raise ValueError(
+                f"batch must be given: all of {self.data!r} are not in memory, got None"
+            )
         examples = self.data if batch is None else batch
         size = num_rows(examples)
         return Batch(examples, jnp.full(size, self.num_examples / size))
@@ -176,6 +209,7 @@ def posterior(
     batch_size: int | BatchSchedule | None = None,
     *,
     replace: bool = False,
+    num_examples: int | None = None,
 ) -> Posterior:
     """The posterior of a model and data as a target.
 
@@ -183,10 +217,13 @@ def posterior(
         log_likelihood: `log_likelihood(theta, batch)` gives one value per example of the batch, for
             one particle `theta`.
         log_prior: `log_prior(theta)` gives one number.
-        data: a pytree of arrays with a leading axis of examples.
+        data: a pytree of arrays with a leading axis of examples. Instead of arrays, things with
+            `len(thing)` and `thing[rows]` (NumPy memmaps, zarr, h5py, a class of your own) are read
+            while `spos.sample` runs; an iterable of batches is, too.
         batch_size: rows of a minibatch, or a `spos.schedules.growing_batch`; None uses all the data
             in every step.
         replace: draw rows with replacement.
+        num_examples: given for an iterable of batches: the number of rows they are drawn from.
 
     Returns:
         The target.
@@ -201,8 +238,19 @@ def posterior(
     """
     checks.function("log_likelihood", log_likelihood)
     checks.function("log_prior", log_prior)
-    data = checks.data(data)
+    data = as_data(data, num_examples)
     total = num_rows(data)
+    if isinstance(data, Stream):
+        if batch_size is not None or replace:
+            raise ValueError(
+                "batch_size and replace must be left out with num_examples: the iterable decides, "
+                f"got batch_size={batch_size!r}, replace={replace!r}"
+            )
+        batch_size = data.batch_size
+    elif isinstance(data, Source) and batch_size is None:
+        raise ValueError(
+            f"batch_size must be given for data that are read from a source, {data!r}, got None"
+        )
     if batch_size is None:
         if replace:
             raise ValueError("replace must be False when batch_size is None: all data are used")
@@ -234,15 +282,6 @@ def as_particles(theta: PyTree) -> Particles:
     return checks.particles(jax.tree.map(lone, theta))
 
 
-def all_rows(data: PyTree) -> Drawn:
-    """All the data as one batch."""
-    total = num_rows(data)
-    return Drawn(Batch(data, jnp.ones(total)), jnp.arange(total), data)
-
-
-def num_rows(data: PyTree) -> int:
-    return int(jax.tree.leaves(data)[0].shape[0])
-
-
 def _row_form(data: PyTree) -> PyTree:
-    return jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape[1:])} a row", data)
+    rows = data.form.stack(1) if isinstance(data, Source) else data
+    return jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape[1:])} a row", rows)

@@ -13,7 +13,9 @@ take them in different places:
     svrg              where the particle was a while ago   N gradients now and then, B more
     saga              where the example was last drawn     none more, but a table of M·N·d numbers
 
-The result is a target for every algorithm. Its batches carry their row numbers and the data.
+The result is a target for every algorithm. Its batches carry their row numbers and the data. Where
+the data are a source, exact scores are streamed on the host between two steps (`refresh`). Before
+that they are nan: a loop that forgets to call it cannot go on with a wrong score.
 """
 
 import dataclasses
@@ -21,7 +23,10 @@ from typing import Any, ClassVar, Self
 
 import jax
 
-from spos.targets.posterior import Drawn, Posterior, all_rows
+from spos.targets.batches import Drawn, all_rows
+from spos.targets.posterior import Posterior, must_be_posterior
+from spos.targets.source import Source
+from spos.targets.stream import Stream
 from spos.targets.target import Target
 from spos.types import Particles, PyTree
 from spos.values import value
@@ -67,7 +72,7 @@ class ReducedPosterior(Target):
     def scores(
         self, memory: PyTree, particles: Particles, batch: PyTree
     ) -> tuple[Particles, PyTree]:
-        if batch is None:
+        if batch is None and not self.reads:
             batch = all_rows(self.data)
         if not isinstance(batch, Drawn):
             raise TypeError(
@@ -83,8 +88,24 @@ class ReducedPosterior(Target):
         raise NotImplementedError
 
     def full_score(self, particles: Particles, data: PyTree) -> Particles:
-        """The exact scores."""
+        """The exact scores, from data in memory."""
         return self.posterior.score(particles, all_rows(data).batch)
+
+    @property
+    def reads(self) -> bool:
+        """Are the data a source? Exact scores then come from `refresh`, on the host."""
+        return isinstance(self.data, Source)
+
+
+def must_know_rows(posterior: Any) -> None:
+    """A posterior whose rows have numbers, or an error."""
+    must_be_posterior(posterior)
+    if isinstance(posterior.data, Stream):
+        raise ValueError(
+            "posterior must have data in memory or a source with random access: old gradients "
+            "belong to rows, which an iterable of batches does not number, got "
+            f"{posterior.data!r}"
+        )
 
 
 def corrected(total: Particles, here: Particles, there: Particles) -> Particles:

@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.targets.posterior import Drawn, Posterior, must_be_posterior, num_rows
-from spos.targets.reduced import ReducedPosterior
+from spos.targets.batches import Drawn, num_rows
+from spos.targets.posterior import Posterior
+from spos.targets.reduced import ReducedPosterior, must_know_rows
 from spos.types import Particles, PyTree
 from spos.values import static, value
 
@@ -96,7 +97,7 @@ def saga(posterior: Posterior, *, max_bytes: int = 2**30) -> SAGA:
     Returns:
         The target.
     """
-    must_be_posterior(posterior)
+    must_know_rows(posterior)
     return SAGA(posterior, checks.whole("max_bytes", max_bytes))
 
 

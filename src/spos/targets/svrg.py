@@ -16,8 +16,10 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.targets.posterior import Drawn, Posterior, must_be_posterior
-from spos.targets.reduced import ReducedPosterior, corrected
+from spos.targets.batches import Drawn
+from spos.targets.passes import streamed_score
+from spos.targets.posterior import Posterior
+from spos.targets.reduced import ReducedPosterior, corrected, must_know_rows
 from spos.types import Particles
 from spos.values import static, value
 
@@ -43,14 +45,15 @@ class SVRG(ReducedPosterior):
         return {**super().settings, "every": self.every}
 
     def first_memory(self, particles: Particles) -> Snapshot:
-        unknown = jax.tree.map(jnp.zeros_like, particles)
+        value = jnp.nan if self.reads else 0.0
+        unknown = jax.tree.map(lambda leaf: jnp.full_like(leaf, value), particles)
         return Snapshot(jnp.zeros((), jnp.int32), particles, unknown)
 
     def estimate(
         self, memory: Snapshot, particles: Particles, drawn: Drawn
     ) -> tuple[Particles, Snapshot]:
         def anew() -> tuple[Particles, Particles, Particles]:
-            exact = self.full_score(particles, drawn.data)
+            exact = memory.scores if self.reads else self.full_score(particles, drawn.data)
             return exact, particles, exact
 
         def from_snapshot() -> tuple[Particles, Particles, Particles]:
@@ -59,7 +62,17 @@ class SVRG(ReducedPosterior):
             return corrected(memory.scores, here, there), memory.particles, memory.scores
 
         scores, place, exact = jax.lax.cond(memory.age == 0, anew, from_snapshot)
-        return scores, Snapshot((memory.age + 1) % self.every, place, exact)
+        age = (memory.age + 1) % self.every
+        if self.reads:
+            exact = jax.tree.map(lambda leaf: jnp.where(age == 0, jnp.nan, leaf), exact)
+        return scores, Snapshot(age, place, exact)
+
+    def refresh(self, memory: Snapshot, particles: Particles) -> tuple[Snapshot, int | None]:
+        if not self.reads:
+            return memory, None
+        if memory.age == 0:
+            memory = memory._replace(scores=streamed_score(self.posterior, particles))
+        return memory, self.every - int(memory.age)
 
     def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
         snapshots = -(-num_steps // self.every)
@@ -78,7 +91,7 @@ def svrg(posterior: Posterior, every: int | None = None) -> SVRG:
     Returns:
         The target.
     """
-    must_be_posterior(posterior)
+    must_know_rows(posterior)
     if every is None:
         every = -(-posterior.num_examples // posterior.batch.maximum)
     return SVRG(posterior, checks.whole("every", every))

@@ -19,13 +19,13 @@ particle after another (`lax.map`) keeps its weights in the cache. So particles 
 as their work in weight matrices is worth a turn.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
 
 from spos import checks
+from spos.targets.source import source_of
 from spos.types import LogProb, Particles, PyTree
 from spos.values import Value, as_function, described, fields, value
 
@@ -99,6 +99,19 @@ class Target(Value):
             The scores, and the new memory.
         """
         return self.score(particles, batch), memory
+
+    def refresh(self, memory: PyTree, particles: Particles) -> tuple[PyTree, int | None]:
+        """What needs a pass over all the data of a source; `spos.sample` calls it on the host.
+
+        Args:
+            memory: of the scores, as the step before left it.
+            particles: where the next step begins.
+
+        Returns:
+            The memory for the next step, and the number of steps until this is due again; None if
+            it never is.
+        """
+        return memory, None
 
     def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
         """How many gradients, of one example at one particle, so many steps take.
@@ -175,5 +188,9 @@ def as_target(target: TargetLike) -> Target:
 def check_target(target: Target, particles: Particles) -> None:
     """Does the target take one of these particles and give one real number? Nothing is computed."""
     theta = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), particles)
-    output = jax.eval_shape(functools.partial(target.log_prob, batch=None), theta)
+    batch = None
+    if (source := source_of(target)) is not None:
+        drawn = jax.eval_shape(lambda: target.draw(jax.random.key(0)))
+        batch = drawn.batch._replace(examples=source.form.stack(*drawn.batch.weights.shape))
+    output = jax.eval_shape(lambda *given: target.log_prob(*given), theta, batch)
     checks.log_prob_output("log_prob", output, (), "one number per particle")

@@ -7,7 +7,8 @@ have m' and σ', and its errors are
     |m' - m| / σ    and    |log(σ'/σ)|,        worst and mean over the parameters.
 
 Beside them are counted: evaluations of the gradient, wall time with and without compilation (a
-second run with another seed needs none), and what the method says of itself. SGLD here is the
+second run with another seed needs none), processor time, and what the method says of itself. Not
+every model is given to the other methods (`Settings.compared`). SGLD here is the
 automatic recipe without its kernel, so that the two tell what the kernel adds (`methods`).
 
 The errors of a method that says it has converged are small on average over data sets as well if
@@ -44,7 +45,8 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
     """The findings after each model. What is not timed comes first."""
     store = resume.store(folder, settings.mark())
     found = Found({}, {}, {})
-    total = len(settings.models) * (1 + len(settings.methods)) + len(settings.calibrations)
+    pairs = [(name, method) for name in settings.models for method in asked(settings, name)]
+    total = len(settings.models) + len(pairs) + len(settings.calibrations)
     done = 0
 
     def next_one() -> None:
@@ -65,8 +67,14 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
         found.ranks[name] = resume.outcome(place, calibration.Ranks, simulate).ranks
         next_one()
     for name in settings.models:
-        for method in settings.methods:
+        for method in asked(settings, name):
             found.outcomes[name, method] = methods.kept(store, name, method, settings, seed)
             next_one()
         jax.clear_caches()
         yield findings(settings, found)
+
+
+def asked(settings: Settings, name: str) -> list[str]:
+    """The methods that are run on a model."""
+    chosen = settings.methods
+    return [each for each in chosen if each in methods.OURS or name in settings.compared]

@@ -13,13 +13,12 @@ from spos_experiments.paper.accuracy.models import TRAPS
 
 TINTS = {
     "spos": COLOURS["spos"],
-    "spos10": "#74356F",
     "sgld": COLOURS["sgld"],
     "svgd": COLOURS["svgd"],
     "blackjax": "#E8A33D",
     "nuts": "#666666",
 }
-MARKS = {"spos": "o", "spos10": "D", "sgld": "s", "svgd": "^", "blackjax": "v", "nuts": "x"}
+MARKS = {"spos": "o", "sgld": "s", "svgd": "^", "blackjax": "v", "nuts": "x"}
 LOW, HIGH = 0.003, 3.0  # errors beyond are drawn at the edge
 
 

@@ -1,6 +1,6 @@
 """The methods that are compared, none of them tuned to a model.
 
-    spos, spos10     automatic SPOS with β = 1 and 10
+    spos             automatic SPOS
     sgld             the same recipe without the kernel
     svgd             our SVGD with `spos.ensemble()`, a fixed step and a fixed number of steps, from
                      where automatic SPOS ended: a fixed step overshoots in a cloud that is wide
@@ -49,6 +49,7 @@ class Outcome(NamedTuple):
     converged: list[bool | None]
     reasons: list[str]
     particles: Any = None
+    processor: np.ndarray | None = None  # seconds, which other work on the machine does not change
 
 
 Build = Callable[[str, Any], Callable[[int, Any], Sampled]]  # (seed, particles to begin with)
@@ -71,12 +72,13 @@ def measure(
     name: str, method: str, settings: Any, seed: int, before: Outcome | None = None
 ) -> Outcome:
     """`before` is the outcome of the method that this one begins with."""
-    run, runs, seconds = METHODS[method](name, settings), [], []
+    run, runs, seconds, processor = METHODS[method](name, settings), [], [], []
     for n in range(settings.repeats):
         start = None if before is None else jax.tree.map(lambda x, n=n: x[n], before.particles)
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         runs.append(run(seed + 1000 * n, start))
         seconds.append(time.perf_counter() - began)
+        processor.append(time.process_time() - used)
     paid = [0] * settings.repeats if before is None else before.evaluations
     return Outcome(
         mean=np.stack([each.values.mean(0) for each in runs]),
@@ -86,26 +88,20 @@ def measure(
         converged=[each.converged for each in runs],
         reasons=[each.reason for each in runs],
         particles=jax.tree.map(lambda *each: np.stack(each), *[each.particles for each in runs]),
+        processor=np.asarray(processor) if before is None else None,
     )
 
 
-def automatic(beta: float) -> Build:
+def automatic(kernel: bool) -> Build:
     def build(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
         model = spos.from_numpyro(models.build(name))
-        kernel = spos.rbf() if beta else None
+        field = spos.rbf() if kernel else None
 
         def run(seed: int, _: Any) -> Sampled:
             start = model.start(jax.random.key(seed), settings.particles)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", spos.ConvergenceWarning)  # the verdict is kept
-                found = spos.fit(
-                    model.target,
-                    start=start,
-                    seed=seed,
-                    beta=beta or 1.0,
-                    kernel=kernel,
-                    progress=False,
-                )
+                found = spos.fit(model.target, start=start, seed=seed, kernel=field, progress=False)
             values = constrained(model, found.draws, settings.most_draws)
             return Sampled(
                 *(values, int(found.evaluations), bool(found.converged)),
@@ -183,11 +179,11 @@ def constrained(model: Any, draws: Any, most: int) -> np.ndarray:
 
 
 METHODS: dict[str, Build] = {
-    "spos": automatic(1.0),
-    "spos10": automatic(10.0),
-    "sgld": automatic(0.0),
+    "spos": automatic(kernel=True),
+    "sgld": automatic(kernel=False),
     "svgd": svgd,
     "blackjax": blackjax,
     "nuts": reference_method,
 }
+OURS = ("spos", "sgld")
 BEGINS = {"svgd": "spos"}  # where another method ended

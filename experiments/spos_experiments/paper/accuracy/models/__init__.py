@@ -21,9 +21,24 @@ ROOMS = {
     ),
     "series": ("autoregression", "local_level", "stochastic_volatility", "change_point"),
     "curves": ("mixture", "gaussian_process", "predator_prey", "growth"),
+    "groups": (
+        *("poisson_groups", "poisson_groups_centred", "zero_inflated_groups", "crossed_centred"),
+        *("logistic_groups_centred", "random_slopes", "horseshoe", "latent_factor"),
+        "measurement_error",
+    ),
+    "states": (
+        *("short_series", "structural_series", "volatility_centred", "process_latent", "spline"),
+        *("hidden_markov", "capture_recapture", "pharmacokinetics"),
+    ),
+    "everyday": (
+        *("ordinal", "weibull_censored", "zero_inflated", "dose_response", "conversion"),
+        *("regression_500", "regression_1000"),
+    ),
     "shapes": ("scales", "correlated", "banana", "heavy_tails", "funnel", "far_modes"),
 }
 MODELS = {name: room for room, names in ROOMS.items() for name in names}
+NEWER = ("groups", "states", "everyday")  # rooms on which no other methods have been run yet
+COMPARED = tuple(name for name, room in MODELS.items() if room not in NEWER)
 TRAPS = ("funnel", "far_modes")  # where a wrong answer looks right
 
 

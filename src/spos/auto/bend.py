@@ -1,0 +1,237 @@
+"""The coordinates in which a hierarchy looks straight.
+
+Where the scale of some parameters (the children) depends on others (the parents), as in
+
+    x_i ~ N(μ, τ)        or, with much data and x = μ + τ z,        z_i ≈ (x_i - μ) / τ,
+
+no linear map makes the target round, and no single step fits all of it. A child then is
+
+    θ_i = c_i + a_i·φ + w_i exp(b_i·φ),        φ = φ(θ_parents - c_parents),
+
+and the run moves w in its place, with the density p(θ) exp(Σ_i b_i·φ), the sum being the logarithm
+of the map's determinant. Whatever a and b are, that is exact; good ones make the step fit at every
+place. b = 1 for a log-scale is what is called non-centred, -1 undoes that, and all between is what
+the data ask for. They ask for more where the parent is large than where it is small: φ has for
+every parent u itself and a smooth hinge, -σ log(1 + exp(-u/σ)), which is u below and 0 above.
+
+a and b are learnt from the draws of a round. For a nearly normal conditional law of θ_i given all
+the rest the score is (mean - θ_i) times the precision, so that the slope of log (∂ log p/∂θ_i)² in
+φ is that of the log-precision, -2 b_i. What counts is sure (particles are the replicates) and not
+small. a_i comes from a regression with the weights exp(-2 b_i·φ). Parents are no children; a mean
+of many children, whose own precision depends on their scale, is made a parent.
+"""
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from spos.types import Array
+
+MOST_PARENTS = 24
+SURE, SMALL = 6.0, 0.2  # standard errors, and log-precision a standard deviation of the parent
+STEEPEST = 10.0  # of b·φ: beyond, the scale stays as it is
+ROWS = 4000  # of a regression
+CENTRAL = 0.3  # the share of a hub's curvature that its children make
+RIDGE, STIFF = 1e-3, 0.03  # of the regressions: on u, and on the hinges
+
+
+class Bend(NamedTuple):
+    """The map from straight coordinates to θ.
+
+    Attributes:
+        centre: c.
+        pick: one column for each parent, with a 1 at its place.
+        width: σ of each parent's hinge.
+        shift: a, one row for each feature.
+        scale: b, likewise.
+    """
+
+    centre: Array
+    pick: Array
+    width: Array
+    shift: Array
+    scale: Array
+
+
+def unbent(size: int) -> Bend:
+    """One that moves nothing, of the shapes that all have."""
+    most = min(size, MOST_PARENTS)
+    nothing = np.zeros((2 * most, size))
+    return Bend(np.zeros(size), np.zeros((size, most)), np.ones(most), nothing, nothing)
+
+
+class Points(NamedTuple):
+    """Points of some coordinates, the log-density there and its gradient."""
+
+    theta: np.ndarray
+    log_prob: np.ndarray
+    score: np.ndarray
+
+
+def features(u: Any, width: Any, xp: Any) -> Any:
+    """φ of the parents."""
+    return xp.concatenate([u, -width * xp.logaddexp(0.0, -u / width)], -1)
+
+
+def bent(bend: Bend, straight: Any, xp: Any = jnp) -> tuple[Any, Any]:
+    """θ, and the logarithm of the determinant."""
+    away = straight - bend.centre
+    phi = features(away @ bend.pick, bend.width, xp)
+    tilt = xp.clip(phi @ bend.scale, -STEEPEST, STEEPEST)
+    return bend.centre + away * xp.exp(tilt) + phi @ bend.shift, tilt.sum(-1)
+
+
+def bend_points(bend: Bend | None, straight: Points) -> Points:
+    """From straight coordinates to θ."""
+    if bend is None:
+        return straight
+    theta, log_det = bent(bend, straight.theta, np)
+    away = straight.theta - bend.centre
+    u = away @ bend.pick
+    tilt = np.clip(features(u, bend.width, np) @ bend.scale, -STEEPEST, STEEPEST)
+    own = straight.score * np.exp(-tilt)  # right for the children
+    score = own - _of_children(bend, own, straight.score * away, u)
+    return Points(theta, straight.log_prob - log_det, score)
+
+
+def straighten_points(bend: Bend | None, points: Points) -> Points:
+    """From θ to straight coordinates."""
+    if bend is None:
+        return points
+    away = points.theta - bend.centre
+    u = away @ bend.pick
+    phi = features(u, bend.width, np)
+    tilt = np.clip(phi @ bend.scale, -STEEPEST, STEEPEST)
+    w = (away - phi @ bend.shift) * np.exp(-tilt)
+    own = points.score * np.exp(tilt)
+    score = own + _of_children(bend, points.score, own * w, u)
+    return Points(bend.centre + w, points.log_prob + tilt.sum(-1), score)
+
+
+def _of_children(bend: Bend, own: Any, pushed: Any, u: Any) -> np.ndarray:
+    """What the parents' scores gain as their children move with them."""
+    inside = np.abs(features(u, bend.width, np) @ bend.scale) < STEEPEST
+    gain = own @ bend.shift.T + ((pushed + 1.0) * inside) @ bend.scale.T
+    line, hinge = np.split(gain, 2, axis=-1)
+    below = np.exp(-np.logaddexp(0.0, u / bend.width))  # the slope of the hinge
+    found: np.ndarray = (line + hinge * below) @ bend.pick.T
+    return found
+
+
+class Family(NamedTuple):
+    """Who depends on whom.
+
+    Attributes:
+        slopes: whether the log-precision of a row's parameter surely depends on a column's.
+        child: which parameters are children.
+        parents: those on which scales depend first, then hubs and others that pull children along.
+        drivers: how many of the parents are of the first kind.
+    """
+
+    slopes: np.ndarray
+    child: np.ndarray
+    parents: list[int]
+    drivers: int
+
+
+def learn(theta: np.ndarray, score: np.ndarray) -> Bend | None:
+    """From records, particles and parameters; None where no scale depends on another parameter."""
+    size = theta.shape[-1]
+    mean, sd = theta.mean((0, 1)), theta.std((0, 1))
+    u, squares = (theta - mean) / sd, (score * sd) ** 2
+    logs = np.log(squares + 1e-4 * np.median(squares, (0, 1)) + 1e-300)
+    logs -= logs.mean((0, 1))
+    family = _family(u, logs, score * sd)
+    if not family.child.any():
+        return None
+    most, count = min(size, MOST_PARENTS), len(family.parents)
+    shift, scale, centre = _regressed(u, logs, family, most)
+    pick, width = np.zeros((size, most)), np.ones(most)
+    pick[family.parents, np.arange(count)] = 1.0
+    width[:count] = sd[family.parents]
+    unit = np.tile(width, 2)[:, None]
+    return Bend(mean + centre * sd, pick, width, shift * sd / unit, scale / unit)
+
+
+def _family(u: np.ndarray, logs: np.ndarray, score: np.ndarray) -> Family:
+    count, size = u.shape[1:]
+    slope, square = np.zeros((size, size)), np.zeros((size, size))
+    for each in range(count):
+        one = logs[:, each].T @ u[:, each] / len(u)
+        slope, square = slope + one / count, square + one * one / count
+    error = np.sqrt(np.maximum(square - slope**2, 0.0) / count)
+    found = (np.abs(slope) > SURE * error) & (np.abs(slope) > SMALL)
+    np.fill_diagonal(found, False)
+    drive = (found * slope**2).sum(0)
+    most = min(size, MOST_PARENTS)
+    parents: list[int] = []
+    child = np.zeros(size, bool)
+    for j in np.argsort(-drive):
+        if drive[j] > 0 and not child[j] and len(parents) < most:
+            parents.append(int(j))
+            child |= found[:, j]
+            child[parents] = False
+    drivers = len(parents)
+    hubs = _hubs(child, score)[: most - drivers]
+    child[hubs] = False
+    parents += hubs
+    if child.any():
+        pull = np.abs(np.corrcoef(u.reshape(-1, size).T))[child].sum(0)
+        others = [int(j) for j in np.argsort(-pull) if not child[j] and j not in parents]
+        parents = (parents + others)[:most]
+    return Family(found, child, parents, drivers)
+
+
+def _hubs(child: np.ndarray, score: np.ndarray) -> list[int]:
+    """The children that many others hang on, such as the mean of a hierarchy: its precision depends
+    on the scale too, but only by way of the others, which move with it once it is their parent.
+
+    The covariance of the scores is the mean of -∂²log p, in which the other children do not meet.
+    """
+    if child.sum() < 3:
+        return []
+    rows = score.reshape(-1, score.shape[-1])[:, child]
+    rows = rows / (np.sqrt((rows**2).mean(1, keepdims=True)) + 1e-300)  # no few rows may dominate
+    square = rows.T @ rows
+    sizes = np.sqrt(np.diag(square)) + 1e-300
+    linked = (square / sizes[:, None] / sizes) ** 2
+    central = linked.sum(0) - 1.0
+    chosen = (central > CENTRAL) & (central > 3.0 * np.median(central))
+    return [int(j) for j in np.flatnonzero(child)[chosen]]
+
+
+def _regressed(
+    u: np.ndarray, logs: np.ndarray, family: Family, most: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """a and b, with two rows for each of at most so many parents, and c, in standard deviations."""
+    size, count = u.shape[-1], len(family.parents)
+    rows = u.reshape(-1, size)
+    some = np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(int)
+    rows, logs = rows[some], logs.reshape(-1, size)[some]
+    phi = features(rows[:, family.parents], 1.0, np)
+    shift, scale, centre = np.zeros((2 * most, size)), np.zeros((2 * most, size)), np.zeros(size)
+    into = np.concatenate([np.arange(count), most + np.arange(count)])  # a row for each feature
+    stiff = np.repeat([RIDGE, STIFF], count)
+    for i in np.flatnonzero(family.child):
+        driven = [k for k in range(family.drivers) if family.slopes[i, family.parents[k]]]
+        own = np.array(driven + [count + k for k in driven])
+        columns = np.column_stack([phi[:, own], np.ones(len(phi))])
+        slopes = _least_squares(columns, logs[:, i], stiff[own])
+        scale[into[own], i] = -0.5 * slopes[:-1]
+        tilt = np.clip(phi[:, own] @ scale[into[own], i], -4.0, 4.0)
+        # a child whose w has a mean moves with exp(b·φ), which is not the business of a
+        columns = np.column_stack([phi, np.exp(tilt), np.ones(len(phi))])
+        weight = np.exp(-tilt)
+        line = _least_squares(
+            columns * weight[:, None], rows[:, i] * weight, np.append(stiff, RIDGE)
+        )
+        shift[into, i], centre[i] = line[: 2 * count], line[-1]
+    return shift, scale, centre
+
+
+def _least_squares(x: np.ndarray, y: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+    """With a ridge on all columns but the last."""
+    square = x.T @ x
+    add = np.append(ridge, 1e-9) * np.trace(square) / len(square)
+    return np.linalg.solve(square + np.diag(add), x.T @ y)

@@ -1,0 +1,50 @@
+"""A verdict as a picture: how near every check came to its limit."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from spos.io.figures import COLOURS, TRUTH, WIDTH, new_figure, style
+
+LEAST, MOST = 0.02, 20.0  # of what is drawn, in limits
+
+
+class Checked(Protocol):
+    """A check of `spos.auto.verdict`, which lives a floor above."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> float: ...
+    @property
+    def limit(self) -> float: ...
+    @property
+    def passed(self) -> bool: ...
+
+
+def share_of_limit(check: Checked) -> float:
+    """Above 1 where the check failed, whether its limit is the most or the least allowed."""
+    if not (np.isfinite(check.value) and check.value > 0.0 and check.limit > 0.0):
+        return LEAST if check.passed else MOST
+    most = (check.value <= check.limit) == check.passed
+    return check.value / check.limit if most else check.limit / check.value
+
+
+def verdict_figure(checks: Sequence[Checked], title: str) -> Any:
+    """A bar a check; beyond the line it has failed."""
+    if not checks:
+        raise ValueError("there are no checks to draw: the run was interrupted before them")
+    shares = [float(np.clip(share_of_limit(check), LEAST, MOST)) for check in checks]
+    tints = [COLOURS["sgld"] if check.passed else COLOURS["svgd"] for check in checks]
+    with style():
+        figure = new_figure(WIDTH, 0.32 * len(checks) + 1.2, shown=True)
+        axes = figure.subplots()
+        axes.barh(range(len(checks)), shares, left=0.0, color=tints, height=0.6)
+        axes.axvline(1.0, color=TRUTH, linewidth=1.5, linestyle="--")
+        axes.set_yticks(range(len(checks)), [check.name for check in checks])
+        axes.set_xscale("log")
+        axes.set_xlim(LEAST, max(2.0, 1.3 * max(shares)))
+        axes.invert_yaxis()
+        axes.set(xlabel="share of what is allowed (dashed: the limit)", title=title)
+    return figure

@@ -1,0 +1,148 @@
+"""What an automatic run is made of: bends, metrics, steps, what is settled, and checks."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import spos
+from spos.auto import approach, bend, engine, judge, metric
+from spos.auto.bend import Points
+from spos.auto.engine import Coordinates, Problem, Tuning, Whitened
+from spos.targets.target import as_target
+
+RNG = np.random.default_rng(0)
+
+
+def a_bend(size=5):
+    """The first two are parents of the next two."""
+    shift, scale = np.zeros((4, size)), np.zeros((4, size))
+    shift[:, 2:4], scale[:, 2:4] = RNG.normal(size=(2, 4, 2))
+    return bend.Bend(RNG.normal(size=size), np.eye(size)[:, :2], np.ones(2), shift, scale)
+
+
+def test_a_bend_and_its_scores_are_those_of_automatic_differentiation():
+    given, straight = a_bend(), RNG.normal(size=(7, 5))
+
+    def log_prob(theta):
+        return -jnp.sum(theta**4) + theta[0] * theta[2]
+
+    def straight_log_prob(x):
+        theta, more = bend.bent(given, x)
+        return log_prob(theta) + more
+
+    theta, more = bend.bent(given, straight, np)
+    with jax.enable_x64(True):
+        scores = np.asarray(jax.vmap(jax.grad(log_prob))(jnp.asarray(theta)))
+        wanted = np.asarray(jax.vmap(jax.grad(straight_log_prob))(jnp.asarray(straight)))
+        slopes = jax.vmap(jax.jacobian(lambda x: bend.bent(given, x)[0]))(jnp.asarray(straight))
+    np.testing.assert_allclose(more, np.linalg.slogdet(np.asarray(slopes))[1], atol=1e-10)
+    points = Points(theta, np.zeros(7), scores)
+    back = bend.straighten_points(given, points)
+    np.testing.assert_allclose(back.theta, straight, atol=1e-10)
+    np.testing.assert_allclose(back.score, wanted, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(back.log_prob, more)
+    again = bend.bend_points(given, back)
+    for one, other in zip(again, points, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+def hierarchy(log_scale):
+    """Draws of x ~ N(mean, exp(log_scale)), and their scores."""
+    mean, noise = RNG.normal(size=(50, 100, 1)), RNG.normal(size=(50, 100, 4))
+    x = mean + np.exp(log_scale) * noise
+    g = -noise * np.exp(-log_scale)
+    others = np.concatenate([-mean - g.sum(-1, keepdims=True), -log_scale], -1)
+    return np.concatenate([x, mean, log_scale], -1), np.concatenate([g, others], -1)
+
+
+def test_a_centred_hierarchy_is_straightened():
+    theta, score = hierarchy(RNG.normal(size=(50, 100, 1)))
+    found = bend.learn(theta, score)
+    assert found is not None
+    straight = bend.straighten_points(found, Points(theta, np.zeros((50, 100)), score)).theta
+    residual = straight[..., 0] - straight[..., 0].mean()
+    low = theta[..., 5] < -0.5
+    assert np.log(residual[low].std() / residual[~low].std()) == pytest.approx(0.0, abs=0.2)
+    residual = theta[..., 0] - theta[..., 4]
+    assert np.log(residual[low].std() / residual[~low].std()) < -1
+
+
+def test_where_no_scale_depends_on_another_parameter_there_is_no_bend():
+    theta = RNG.normal(size=(50, 100, 6))
+    assert bend.learn(theta, -theta) is None
+
+
+def test_a_flat_direction_has_its_spread_as_scale():
+    y = RNG.normal(size=(500, 2)) * [3.0, 5.0]
+    _, factor = metric.learn(y, np.zeros_like(y), 500)
+    np.testing.assert_allclose(factor @ factor.T, np.cov(y.T), rtol=0.05, atol=0.7)
+
+
+def test_a_step_comes_back_as_fast_as_it_fell():
+    """At a step of e^-10 nothing is rejected, and a chunk brings it to its usual size."""
+    particles = jnp.asarray(RNG.normal(size=(20, 2)), jnp.float32)
+    problem = Problem.of(as_target(lambda x: -0.5 * jnp.sum(x**2)), particles, None)
+    frame = Coordinates(jnp.zeros(2), jnp.eye(2))
+    cloud: Whitened = problem.evaluate(frame, particles)
+    plan = Tuning(jnp.full(20, -10.0), jnp.float32(0.7), jnp.asarray(False))
+    _, steps, _ = engine.chunk(problem, frame, jax.random.key(0), cloud, plan)
+    assert float(jnp.median(steps)) > -1.5
+
+
+def test_particles_at_different_heights_or_growing_widths_have_not_settled():
+    same = [np.ones(3)] * 5
+    at_home = RNG.normal(size=(25, 100)) * math.sqrt(33)
+    assert approach.settled(at_home, 66, same)
+    assert not approach.settled(at_home + 4 * math.sqrt(33) * RNG.normal(size=100), 66, same)
+    assert not approach.settled(at_home, 66, [10.0**n * np.ones(3) for n in range(5)])
+
+
+def test_particles_that_spread_to_the_last_are_refused():
+    approach.must_end([np.ones(2)] * approach.APPROACHES)
+    with pytest.raises(approach.ImproperError, match="proper prior"):
+        approach.must_end([1.5**n * np.ones(2) for n in range(approach.APPROACHES)])
+    with pytest.raises(approach.ImproperError):
+        approach.must_end([np.full(2, 1e16)])
+
+
+def failed(theta, log_prob):
+    z = (theta - theta.mean((0, 1))) / theta.std((0, 1))
+    found, _ = judge.measure(judge.Round(theta, log_prob, z, -z, np.ones(z.shape[:2])), ["a", "b"])
+    return [check.name for check in found if not check.passed]
+
+
+def test_a_variance_of_few_draws_is_told():
+    theta = RNG.normal(size=(200, 100, 2))
+    log_prob = -0.5 * (theta**2).sum(-1)
+    assert not failed(theta, log_prob)
+    theta[..., 1] = RNG.standard_cauchy(size=(200, 100))
+    assert "tails" in failed(theta, log_prob)
+
+
+def test_a_spike_that_one_particle_met_is_told():
+    theta = RNG.normal(size=(200, 100, 2))
+    log_prob = -0.5 * (theta**2).sum(-1)
+    log_prob[50:60, 3] += 14.0
+    assert failed(theta, log_prob) == ["spikes"]
+
+
+def test_equal_values_have_no_trend():
+    theta = RNG.normal(size=(200, 100, 2))
+    assert not failed(theta, np.zeros((200, 100)))
+
+
+def test_a_box_is_sampled_and_a_scale_of_1e8_is_reached():
+    start = jax.random.uniform(jax.random.key(0), (100, 2), minval=-2.0, maxval=2.0)
+
+    def log_prob(x):
+        inside = jnp.all((x[0] > 0) & (x[0] < 1))
+        return jnp.where(inside, -0.5 * (x[1] / 1e8) ** 2, -jnp.inf)
+
+    result = spos.fit(log_prob, start=start, progress=False)
+    assert result.converged, result.report()
+    draws = np.asarray(result.draws, np.float64)
+    np.testing.assert_allclose(draws.mean(0) / [1, 1e8], [0.5, 0.0], atol=0.1)
+    np.testing.assert_allclose(draws.std(0), [math.sqrt(1 / 12), 1e8], rtol=0.1)
