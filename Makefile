@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test lint bench docs docs-test package clean
+.PHONY: install demo test attack lint bench docs docs-test package clean
 
 install: .venv/.installed
 
@@ -16,6 +16,9 @@ demo: install
 
 test: install
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+attack: install
+	PYTHONPATH=tests $(BIN)/python -m attack
 
 bench: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --editable './experiments[bench]'

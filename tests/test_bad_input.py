@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pandas
 import pytest
+import scipy.sparse
 
 import spos
 from spos import rl
@@ -30,8 +32,9 @@ def init(particles, target=log_prob):
     return spos.spos(target, 0.1).init(particles)
 
 
-def sample(particles=START, num_steps=3, **options):
-    return spos.sample(spos.sgld(log_prob, 0.1), particles, num_steps, progress=False, **options)
+def sample(particles=START, num_steps=3, step_size=0.1, **options):
+    sampler = spos.sgld(log_prob, step_size)
+    return spos.sample(sampler, particles, num_steps, progress=False, **options)
 
 
 def posterior(
@@ -193,6 +196,26 @@ CASES = {
         ValueError,
         r"particles: theta .*empty.*\(3, 0\)",
     ),
+    "an array with a mask": (
+        lambda: init(np.ma.masked_less(np.ones((4, 2), np.float32), 0)),
+        TypeError,
+        r"particles: theta .*mask",
+    ),
+    "a table of pandas": (
+        lambda: init({"w": pandas.DataFrame(np.ones((4, 2)))}),
+        TypeError,
+        r"particles: w .*DataFrame.*to_numpy",
+    ),
+    "particles too large for float32": (
+        lambda: init(with_nan(1e300, np.float64)),
+        ValueError,
+        r"particles: w holds 1e\+300.*float32.*jax_enable_x64",
+    ),
+    "an ensemble of copies": (
+        lambda: spos.sgld(log_prob, 0.1, preconditioner=spos.ensemble()).init(START),
+        ValueError,
+        r"particles.*differ.*ensemble.*theta\[0\]",
+    ),
     # target
     "target is a number": (lambda: spos.spos(3, 0.1), TypeError, r"target.*function.*3 \(int\)"),
     "target is None": (lambda: spos.sgld(None, 0.1), TypeError, r"target.*function.*None"),
@@ -279,6 +302,26 @@ CASES = {
         lambda: spos.spos(log_prob, lambda k: "x"),
         TypeError,
         r"step_size\(0\).*above 0.*'x'",
+    ),
+    "step size beyond float32": (
+        lambda: spos.sgld(log_prob, 1e-60),
+        ValueError,
+        r"step_size.*1e-60.*float32 holds as 0",
+    ),
+    "step size beyond all numbers": (
+        lambda: spos.sgld(log_prob, 10**400),
+        ValueError,
+        r"step_size.*above 0.*beyond 1e308",
+    ),
+    "schedule that ends": (
+        lambda: sample(num_steps=100, step_size=lambda k: 0.1 * (1 - k / 50)),
+        ValueError,
+        r"step_size\(99\).*above 0.*-0\.09",
+    ),
+    "schedule that ends, in a pure run": (
+        lambda: spos.run(spos.sgld(log_prob, lambda k: 0.1 - 0.01 * k), KEY, START, 11),
+        ValueError,
+        r"step_size\(10\).*above 0.*got 0\.0",
     ),
     "beta 0": (lambda: spos.spos(log_prob, 0.1, 0.0), ValueError, r"beta.*above 0.*0\.0"),
     "beta negative": (lambda: spos.sgld(log_prob, 0.1, -2), ValueError, r"beta.*above 0.*-2"),
@@ -525,6 +568,31 @@ CASES = {
         TypeError,
         r"data.*numeric.*object",
     ),
+    "whole numbers too large": (
+        lambda: posterior(data={"n": np.array([1, 2**40])}),
+        ValueError,
+        r"data: n holds 1099511627776.*int32.*jax_enable_x64",
+    ),
+    "numbers too large": (
+        lambda: posterior(data=np.array([1.0, -1e300])),
+        ValueError,
+        r"data: the array holds -1e\+300.*float32.*jax_enable_x64",
+    ),
+    "masked data": (
+        lambda: posterior(data=np.ma.masked_invalid([1.0, math.nan])),
+        TypeError,
+        r"data: the array .*mask",
+    ),
+    "data of pandas": (
+        lambda: posterior(data={"x": pandas.Series([1.0])}),
+        TypeError,
+        r"data: x .*Series.*to_numpy",
+    ),
+    "sparse data": (
+        lambda: posterior(data=scipy.sparse.eye(3)),
+        TypeError,
+        r"data: the array .*toarray",
+    ),
     "likelihood summed": (
         lambda: init(START, posterior(lambda t, b: jnp.sum(b) * t[0])),
         ValueError,
@@ -643,6 +711,16 @@ CASES = {
         lambda: spos.sample(log_prob, START, 3),
         TypeError,
         r"sampler.*spos\.spos.*log_prob",
+    ),
+    "a key that is a seed": (
+        lambda: spos.run(spos.sgld(log_prob, 0.1), 0, START, 3),
+        TypeError,
+        r"key.*jax\.random\.key\(0\).*0 \(int\)",
+    ),
+    "a pure run of negative length": (
+        lambda: spos.run(spos.sgld(log_prob, 0.1), KEY, START, -1),
+        ValueError,
+        r"num_steps.*at least 0.*-1",
     ),
     "steps negative": (lambda: sample(num_steps=-1), ValueError, r"num_steps.*at least 0.*-1"),
     "steps float": (lambda: sample(num_steps=10.0), TypeError, r"num_steps.*whole number.*10\.0"),

@@ -48,9 +48,10 @@ def test_drift_and_noise_are_weighed_by_one_over_beta(beta):
 )
 def test_preconditioners_scale_drift_by_p_and_noise_by_its_root(preconditioner, keep, add, epsilon):
     h, beta = 0.1, 2.0
-    x, v = X.astype(np.float64), 0.0
+    x, v = X.astype(np.float64), None
     for _ in range(3):
         drift = -CURVATURE * x / beta
+        v = np.mean(drift**2, axis=0) if v is None else v  # all particles' first drifts
         v = keep * v + add * drift**2
         p = 1 / (epsilon + np.sqrt(v))
         x = x + h * p * drift + np.sqrt(2 * h * p / beta) * XI

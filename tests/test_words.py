@@ -84,7 +84,6 @@ LOCAL = {
     "num_bins",
     "num_bootstrap",
     "num_directions",
-    "num_draws",
     "num_episodes",
     "num_epochs",
     "num_iterations",

@@ -11,7 +11,7 @@ On a CPU, two host devices (`jax.config.update("jax_num_cpu_devices", 2)` before
 two networks train side by side instead of sharing each small matrix product between the cores.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -36,7 +36,7 @@ def particle_mesh(devices: Sequence[jax.Device] | None = None) -> Mesh:
     Returns:
         The mesh, with one axis.
     """
-    chosen = jax.devices() if devices is None else list(devices)
+    chosen = jax.devices() if devices is None else _devices(devices)
     return jax.make_mesh((len(chosen),), (AXIS,), axis_types=(AxisType.Auto,), devices=chosen)
 
 
@@ -51,6 +51,7 @@ def shard(particles: Particles, mesh: Mesh) -> Particles:
         The same particles, placed.
     """
     particles = checks.particles(particles)
+    _check_mesh(mesh)
     count = size(particles)
     if count % mesh.size:
         raise ValueError(
@@ -70,12 +71,25 @@ def shard_target(target: TargetLike, mesh: Mesh) -> Target:
         The target.
     """
     target = as_target(target)
+    _check_mesh(mesh)
     if target.remembers:
         raise ValueError(
             "target must not remember earlier scores: what it remembers is not sharded over "
             f"devices, got {type(target).__name__}"
         )
     return ShardedTarget(target, mesh)
+
+
+def _devices(devices: Any) -> list[jax.Device]:
+    chosen = list(devices) if isinstance(devices, Iterable) else []
+    if not chosen or not all(isinstance(each, jax.Device) for each in chosen):
+        raise TypeError(f"devices must be some of jax.devices(), got {devices!r}")
+    return chosen
+
+
+def _check_mesh(mesh: Any) -> None:
+    if not isinstance(mesh, Mesh) or AXIS not in mesh.axis_names:
+        raise TypeError(f"mesh must come from spos.mesh.particle_mesh, got {mesh!r}")
 
 
 @value

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from spos import checks
 from spos.io import archive
 from spos.io.arviz import arviz_object
 from spos.io.html import Table
@@ -161,7 +162,7 @@ class Result:
             >>> spos.load(path).num_steps
             3
         """
-        path = Path(path)
+        path = checks.as_path("path", path)
         archive.write(path, *self._packed())
         return path
 
@@ -191,7 +192,7 @@ def by_chain(draws: Mapping[str, Any], recorded: bool) -> dict[str, np.ndarray]:
 
 def load(path: Any) -> Result:
     """The result that `Result.save` wrote, with NumPy arrays in place of JAX ones."""
-    arrays, meta = archive.read(Path(path))
+    arrays, meta = archive.read(checks.as_path("path", path))
     if meta.get("format") != FORMAT:
         raise ValueError(
             f"{path}: format {meta.get('format')} is not {FORMAT}; not a saved result?"

@@ -10,7 +10,6 @@ The whole form prints a table:
 """
 
 import random
-import resource
 import sys
 import tempfile
 import time
@@ -27,6 +26,7 @@ import numpy as np
 
 import spos
 from attack import mutations
+from attack.table import Score, report
 from spos import rl
 from spos.estimators.regressor import SPOSRegressor
 from spos.io.archive import DamagedFileError
@@ -59,18 +59,6 @@ class Victim(NamedTuple):
     read: Callable[[], Any]
     kinds: dict[str, Callable[[bytes, random.Random], Iterator[bytes]]]
     saying: tuple[str, ...] = SAYING  # of those, the ones whose files are whole
-
-
-class Score(NamedTuple):
-    """What became of the attacks of a kind."""
-
-    victim: str
-    kind: str
-    cases: int
-    refused: int
-    read: int
-    slowest: float
-    broken: list[str]
 
 
 def victims(folder: Path) -> Iterator[Victim]:
@@ -106,7 +94,7 @@ def attack(victim: Victim, kind: str, cases: int, seed: int = 0) -> Score:
         broken.append(f"{victim.name} {kind}: one took {slowest:.1f} s")
     victim.path.unlink(missing_ok=True)
     victim.path.write_bytes(good)
-    return Score(victim.name, kind, cases, refused, read, slowest, broken)
+    return Score(victim.name, kind, cases, refused, read, broken)
 
 
 def _essence(value: Any) -> Any:
@@ -213,24 +201,13 @@ def _data(folder: Path) -> Victim:
     return Victim("data", path, lambda: data.load("boston", folder), ZIPPED, ("members",))
 
 
-def main(cases: int) -> int:
-    """All attacks, so many of each kind, and a table of what became of them; the exit code."""
-    columns = "{:<11} {:<13} {:>8} {:>8} {:>8} {:>8} {:>11}"
-    print(columns.format("victim", "kind", "cases", "refused", "read", "broken", "slowest ms"))
-    broken = []
+def everything(cases: int) -> Iterator[Score]:
+    """All attacks, so many of each kind."""
     with tempfile.TemporaryDirectory() as folder:
         for victim in victims(Path(folder)):
             for kind in victim.kinds:
-                score = attack(victim, kind, cases)
-                told = (score.cases, score.refused, score.read, len(score.broken))
-                slowest = f"{1000 * score.slowest:.0f}"
-                print(columns.format(victim.name, kind, *told, slowest), flush=True)
-                broken += score.broken
-    room = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{len(broken)} broken; at most {room:.0f} MB in use")
-    print(*broken[:40], sep="\n")
-    return 1 if broken else 0
+                yield attack(victim, kind, cases)
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(report(everything(int(sys.argv[1]))))

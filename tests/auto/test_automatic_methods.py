@@ -1,4 +1,4 @@
-"""What else a fit offers: no kernel, a figure, and a line that tells how far it is."""
+"""What else a fit offers: a kernel, a figure, and a line that tells how far it is."""
 
 import io
 import itertools
@@ -27,21 +27,21 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(scope="module")
 def watched():
-    """The result without the kernel field, and what a terminal showed of it."""
+    """The result with the kernel field, and what a terminal showed of it."""
     terminal = Terminal()
     start = jax.random.uniform(jax.random.key(0), (60, 2), minval=-2.0, maxval=2.0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stderr", terminal)
         seconds = itertools.count()  # so that every update is shown
         patch.setattr(progress.time, "monotonic", lambda: next(seconds))
-        result = spos.fit(log_prob, start=start, kernel=None)
+        result = spos.fit(log_prob, start=start, kernel=spos.rbf())
     return result, terminal.getvalue()
 
 
-def test_it_works_without_the_kernel_too(watched):
+def test_it_works_with_the_kernel_too(watched):
     result, _ = watched
     assert result.converged, result.report()
-    assert result.settings["kernel"] is None
+    assert result.settings["kernel"] == "rbf"
     draws = np.asarray(result.draws, np.float64)
     assert (np.abs(draws.mean(0) - MEAN) / SD < 0.125).all()
     assert (np.abs(np.log(draws.std(0) / SD)) < 0.125).all()

@@ -1,4 +1,4 @@
-"""What the pages of the API reference show: names by directive, as Sphinx would read them."""
+"""What the pages show, as Sphinx reads them: names of the reference, cells of tutorials."""
 
 import operator
 import re
@@ -11,6 +11,16 @@ DOCS = Path(__file__).parents[2] / "docs"
 DIRECTIVE = re.compile(
     r"^\.\. auto(function|class|exception|module):: (\S+)((?:\n   :.*)*)", re.MULTILINE
 )
+TUTORIALS = sorted((DOCS / "tutorials").glob("[0-9]*.md"))
+CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def cells(text):
+    """The code of a tutorial, without the options of its cells."""
+    return [
+        re.sub(r"\A(?:---\n.*?---\n|(?::.*\n)*)", "", code, flags=re.S)
+        for code in CELL.findall(text)
+    ]
 
 
 def shown(text: str) -> set[str]:

@@ -4,19 +4,9 @@ import ast
 import re
 
 import pytest
-from reference import DOCS
+from reference import DOCS, TUTORIALS, cells
 
-TUTORIALS = sorted((DOCS / "tutorials").glob("[0-9]*.md"))
-CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def cells(text):
-    """The code of a tutorial, without the options of its cells."""
-    return [
-        re.sub(r"\A(?:---\n.*?---\n|(?::.*\n)*)", "", code, flags=re.S)
-        for code in CELL.findall(text)
-    ]
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)

@@ -18,7 +18,8 @@ def test_rows_are_scaled_by_their_weights():
     )
     scaling = scaling_of(rows, numbers=True)
     np.testing.assert_allclose(scaling.x_centre, [2.0, 7.0])
-    np.testing.assert_allclose(scaling.x_unit, [np.sqrt(2.0), 1.0])  # a constant has no scale
+    np.testing.assert_allclose(scaling.x_unit, [np.sqrt(2.0), np.inf])  # a constant has no scale
+    assert (scaling.inputs(np.asarray([[1.0, 99.0]]))[:, 1] == 0).all()
     assert scaling.y_centre == pytest.approx(1.0)
 
 
@@ -43,3 +44,17 @@ def test_padded_rows_count_for_nothing():
     assert rows.total == 3.0
     assert rows.counted(2.0).total == 6.0
     assert Rows(rows.x, rows.y).total == 64.0
+
+
+@pytest.mark.parametrize("power", [1e300, 1e-300])
+def test_no_scale_is_too_large_or_too_small(power):
+    x = np.asarray([[1.0], [4.0], [-2.0]])
+    plain, far = (scaling_of(Rows(u * x, u * x[:, 0]), numbers=True) for u in (1.0, power))
+    assert far.y_unit == pytest.approx(power * plain.y_unit, rel=1e-12)
+    np.testing.assert_allclose(far.inputs(power * x), plain.inputs(x), rtol=1e-6, atol=1e-6)
+
+
+def test_rows_beyond_float32_are_named():
+    scaling = scaling_of(Rows(np.asarray([[0.0], [1.0]]), np.asarray([0.0, 1.0])), numbers=True)
+    with pytest.raises(ValueError, match=r"X must be nearer.*1e\+300 in row 1"):
+        scaling.inputs(np.asarray([[0.0], [1e300]]))

@@ -90,7 +90,7 @@ def test_a_wrong_answer_may_be_given_once_if_it_is_not_called_converged():
     [(RIGHT, True, HOLDS), (SHIFTED, False, HOLDS), (SHIFTED, True, NOT_SEEN)],
 )
 def test_a_trap_is_a_wrong_answer_that_is_called_converged(mean, said, verdict):
-    runs = {("funnel", "spos"): outcome(mean, TRUTH.sd, said)}
+    runs = {("funnel", "sgld"): outcome(mean, TRUTH.sd, said)}
     found = findings(accuracy.Settings(models=("funnel",)), Found({"funnel": TRUTH}, runs, {}))
     assert [claim.verdict for claim in found.claims] == [verdict]
 
@@ -99,8 +99,8 @@ def test_time_and_kernel_are_judged_in_pairs():
     names = ("m0", "m1", "m2")
     runs = {}
     for n, name in enumerate(names):
-        runs[name, "spos"] = outcome(RIGHT, TRUTH.sd * 1.01, True, seconds=2.0 + n)
-        runs[name, "sgld"] = outcome(RIGHT + 0.04 + n / 100, TRUTH.sd * 1.02, True)
+        runs[name, "spos"] = outcome(RIGHT, TRUTH.sd * 1.01, True)
+        runs[name, "sgld"] = outcome(RIGHT + 0.04 + n / 100, TRUTH.sd * 1.02, True, 2.0 + n)
         runs[name, "nuts"] = outcome(RIGHT, TRUTH.sd, True, seconds=1.0)
     found = findings(accuracy.Settings(models=names), Found(dict.fromkeys(names, TRUTH), runs, {}))
     claims = {claim.claim: claim.verdict for claim in found.claims}
@@ -210,8 +210,8 @@ def test_a_run_is_recorded_drawn_and_resumed(monkeypatch, tmp_path):
     assert verdicts["Ranks of the truth among the draws of an automatic run are uniform."] == HOLDS
 
 
-def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):
-    """Without running SPOS again: each repeat has its own start."""
+def test_svgd_begins_where_fit_ended_and_pays_for_it(monkeypatch, tmp_path):
+    """Without running it again: each repeat has its own start."""
     begun, asked = [], []
 
     def first(name, settings):
@@ -222,12 +222,12 @@ def test_svgd_begins_where_spos_ended_and_pays_for_it(monkeypatch, tmp_path):
     def second(name, settings):
         return lambda seed, start: begun.append(start["x"][0]) or Sampled(np.ones((3, 1)), 7)
 
-    monkeypatch.setattr(methods, "METHODS", {"spos": first, "svgd": second})
+    monkeypatch.setattr(methods, "METHODS", {"sgld": first, "svgd": second})
     settings = accuracy.Settings(repeats=2)
     found = methods.kept(tmp_path, "radon", "svgd", settings, 3)
     assert (asked, begun) == ([3, 1003], [3, 1003])
     assert found.evaluations == [57, 57]
-    before = methods.kept(tmp_path, "radon", "spos", settings, 3)
+    before = methods.kept(tmp_path, "radon", "sgld", settings, 3)
     assert len(asked) == 2
     assert (found.seconds > before.seconds).all()
 

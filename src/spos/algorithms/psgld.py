@@ -13,8 +13,8 @@ nearly constant while a chain crosses the distribution. On a standard normal the
     memory much longer than a crossing (1/(1 - decay) ≫ 1/h)    N(0, 1), as it should be
     no memory (decay = 0)            density ∝ (ε + |θ|) exp(-θ²/2), of variance 2 for a small ε
 
-so that a small step asks for a decay close to 1. The history begins with zeros, which makes the
-first steps larger by up to 1/sqrt(1 - decay): a run needs time to come back from them.
+so that a small step asks for a decay close to 1. The history begins with the first scores of all
+particles (`preconditioners.py`), so that none is thrown out by a score that happens to be small.
 
 Reference: Li, Chen, Carlson and Carin, AAAI 2016, where P is made from the score divided by the
 number of data N: their step is ours divided by N, and so is their ε.

@@ -167,6 +167,7 @@ def bias(
         raise ValueError("num_particles must be given when start is a function, got None")
     else:
         count = checks.whole("num_particles", num_particles)
+    checks.seed("seed", seed)
     root = jax.random.key(seed)
     names, _ = parameters(jax.tree.map(np.asarray, start(root, 1)))
     kinds = ((step_size, count, 1), (step_size / 2, count, 2), (step_size, 2 * count, 1))

@@ -18,7 +18,7 @@ from spos.types import Particles
 
 def points(name: str, particles: Particles, at_least: int = 1) -> jax.Array:
     """Particles, an array or a pytree of arrays that share their first axis, as an M × d matrix."""
-    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(particles)]
+    leaves = [jnp.asarray(checks.array(name, leaf)) for leaf in jax.tree.leaves(particles)]
     shapes = [leaf.shape for leaf in leaves]
     if not leaves or any(not shape or 0 in shape for shape in shapes):
         raise ValueError(
@@ -45,6 +45,9 @@ def points(name: str, particles: Particles, at_least: int = 1) -> jax.Array:
 def two_clouds(a: Particles, b: Particles, at_least: int = 1) -> tuple[jax.Array, jax.Array]:
     """Two samples of points in one space."""
     first, second = points("a", a, at_least), points("b", b, at_least)
+    form, other = (str(jax.tree.structure(each)) for each in (a, b))
+    if form != other:
+        raise ValueError(f"a and b must be pytrees of one form, got {form} and {other}")
     if first.shape[1] != second.shape[1]:
         raise ValueError(
             f"a and b must have one dimension, got {first.shape[1]} and {second.shape[1]}"
@@ -60,11 +63,23 @@ def scores_at(target: Any, particles: Particles) -> jax.Array:
         target = as_target(target)
         particles = jax.tree.map(jnp.asarray, particles)
         check_target(target, particles)
+        _must_be_inside(target, particles)
         scores = target.score(particles)
     shapes = [[jnp.shape(leaf) for leaf in jax.tree.leaves(tree)] for tree in (scores, particles)]
     if shapes[0] != shapes[1]:
         raise ValueError(f"scores must have the shapes {shapes[1]} of particles, got {shapes[0]}")
     return points("scores", scores)
+
+
+def _must_be_inside(target: Target, particles: Particles) -> None:
+    if any(checks.is_traced(leaf) for leaf in jax.tree.leaves(particles)):
+        return
+    outside = target.outside(particles)
+    if not checks.is_traced(outside) and outside.any():
+        raise ValueError(
+            "particles must be where the target has mass, but its log-density is -inf or NaN at "
+            f"{outside.sum()} of {len(outside)}, first at particle {outside.argmax()}"
+        )
 
 
 def pairs(kernel: Kernel, rows: jax.Array) -> pairwise.Cloud:

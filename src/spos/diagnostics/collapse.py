@@ -141,7 +141,7 @@ def collapse(
         True
     """
     checks.whole("num_steps", num_steps)
-    checks.whole("seed", seed, at_least=0, below=2**32)
+    checks.seed("seed", seed)
     if not checks.fraction("level", level) > 0:
         raise ValueError(f"level must be above 0, got {level!r}")
     cloud.points("particles", particles, at_least=2)

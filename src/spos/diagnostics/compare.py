@@ -196,6 +196,7 @@ def compare(
             raise TypeError(f"samplers[{name!r}] must be a sampler, got {sampler!r}")
     checks.whole("num_steps", num_steps)
     checks.whole("num_seeds", num_seeds, at_least=2)
+    checks.seed("seed", seed)
     keys = jax.random.split(jax.random.key(seed), num_seeds)
     if callable(particles):
         starts = jax.vmap(particles)(jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys))

@@ -121,6 +121,7 @@ def mmd_test(
         0.01
     """
     checks.whole("num_permutations", num_permutations)
+    checks.seed("seed", seed)
     m, n, pairs = _prepare(a, b, kernel)
     found = jnp.where(jnp.arange(m + n) < m, 1.0 / m, -1.0 / n).astype(pairs.eta2.dtype)
     keys = jax.random.split(jax.random.key(seed), num_permutations)

@@ -128,6 +128,7 @@ def ksd_test(
         True
     """
     checks.whole("num_bootstrap", num_bootstrap)
+    checks.seed("seed", seed)
     pairs, scores = _prepare(target, particles, kernel, statistic, at_least=2)
     count = len(scores)
     drawn = jax.random.rademacher(jax.random.key(seed), (count, num_bootstrap), scores.dtype)

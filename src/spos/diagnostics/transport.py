@@ -125,6 +125,7 @@ def sliced_wasserstein(
     """
     a, b = cloud.two_clouds(a, b)
     checks.whole("num_directions", num_directions)
+    checks.seed("seed", seed)
     normals = jax.random.normal(jax.random.key(seed), (num_directions, a.shape[1]), a.dtype)
     directions = normals / jnp.linalg.norm(normals, axis=1, keepdims=True)
     return _mean_over(directions, a, b)
@@ -137,7 +138,7 @@ def _mean_over(directions: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def _sample(name: str, values: Any) -> jax.Array:
-    array = jnp.asarray(values)
+    array = jnp.asarray(checks.array(name, checks.numbers(name, values)))
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name} must have shape (M,) with at least one point, got {array.shape}")
     return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)

@@ -36,9 +36,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from spos import checks
 from spos.cloud import dimension, flatten, size, unflatten
 from spos.dynamics.preconditioners import Preconditioner
+from spos.names import entry_name
 from spos.types import Number, Particles, State
 from spos.values import value
 
@@ -88,6 +91,15 @@ def check_cloud(particles: Particles) -> None:
             f"particles must have at most {LARGEST} parameters for spos.ensemble(), which factors "
             f"their covariance, got {wide}: use spos.rmsprop()"
         )
+    for path, leaf in jax.tree_util.tree_leaves_with_path(particles):
+        if checks.is_traced(leaf):
+            continue
+        still = np.argwhere(np.ptp(np.asarray(leaf), axis=0) == 0)
+        if len(still):
+            raise ValueError(
+                "particles must differ in every parameter for spos.ensemble(), which moves along "
+                f"their differences, got all alike in {entry_name(path, still[0])}"
+            )
 
 
 def whitened(

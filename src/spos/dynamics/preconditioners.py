@@ -7,6 +7,10 @@ change along the path is neglected, as in preconditioned SGLD.
     adagrad   V ← V + v²                P = 1 / (ε + sqrt(V))
     adam      V ← a V + (1 - a) v²      P = 1 / (ε + sqrt(V̂)),    m̂ in place of v
 
+V begins with the mean over all particles of their first v², one number a parameter. From zeros,
+ the first P of a particle would be made of its own first drift alone, and one that happens to
+have a small drift would be thrown far out by noise of size sqrt(P).
+
 Adam's m̂ and V̂ are running means of v and v², corrected for their start at zero. The noise is as
 without momentum: m̂ has the mean of v and lags it by a few steps, in which θ hardly moves.
 
@@ -56,19 +60,31 @@ class Preconditioner(Value):
         raise NotImplementedError
 
 
+class SquareMemory(NamedTuple):
+    square: Particles  # V
+    begun: jax.Array  # has V seen a drift?
+
+
 @value
 class RunningSquare(Preconditioner):
     """P = 1 / (ε + sqrt(V)), V a running square of the drift."""
 
     epsilon: Number
 
-    def init(self, particles: Particles) -> Particles:
-        return jax.tree.map(jnp.zeros_like, particles)
+    def init(self, particles: Particles) -> SquareMemory:
+        return SquareMemory(jax.tree.map(jnp.zeros_like, particles), jnp.zeros((), bool))
 
-    def update(self, drift: Particles, memory: Particles) -> tuple[Particles, Particles, Particles]:
-        memory = jax.tree.map(self.square, drift, memory)
-        scale = jax.tree.map(lambda m: 1.0 / (self.epsilon + jnp.sqrt(m)), memory)
-        return scale, drift, memory
+    def update(
+        self, drift: Particles, memory: SquareMemory
+    ) -> tuple[Particles, Particles, SquareMemory]:
+        before = jax.lax.cond(
+            memory.begun,
+            lambda: memory.square,
+            lambda: jax.tree.map(_mean_square, drift, memory.square),
+        )
+        square = jax.tree.map(self.square, drift, before)
+        scale = jax.tree.map(lambda m: 1.0 / (self.epsilon + jnp.sqrt(m)), square)
+        return scale, drift, SquareMemory(square, jnp.ones((), bool))
 
     def square(self, drift: jax.Array, memory: jax.Array) -> jax.Array:
         """The new V of a leaf."""
@@ -92,6 +108,12 @@ class Adagrad(RunningSquare):
 
     def square(self, drift: jax.Array, memory: jax.Array) -> jax.Array:
         return memory + drift * drift
+
+
+def _mean_square(drift: jax.Array, like: jax.Array) -> jax.Array:
+    """Of every parameter over all particles, in the shape and type of V."""
+    mean = jnp.mean(drift * drift, axis=0, keepdims=True)
+    return jnp.broadcast_to(mean, like.shape).astype(like.dtype)
 
 
 class AdamMemory(NamedTuple):

@@ -130,7 +130,10 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         fresh = not hasattr(self, "particles_")
         rows = self._rows(X, y, sample_weight, fresh, known=True)
         if fresh:
-            self.scaling_ = scaling_of(rows, self._numbers)
+            first = scaling_of(rows, self._numbers)
+            # what does not vary in the first rows may do so in later ones
+            unit = np.where(np.isinf(first.x_unit), 1.0, first.x_unit)
+            self.scaling_ = first._replace(x_unit=unit)
             self.n_iter_, self.n_rows_seen_ = 0, 0.0
         new = rows.total
         rows = rows.counted((self.n_rows_seen_ + new) / new)

@@ -22,6 +22,7 @@ from spos.networks import predict
 from spos.targets import likelihoods
 
 HALVINGS = 50  # of the bracket of a quantile
+LARGEST = 1e150
 
 
 class Variance(NamedTuple):
@@ -218,7 +219,14 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return self.scaling_.y_unit
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
-        return np.asarray(y, np.float64)
+        y = np.asarray(y, np.float64)
+        largest = np.abs(y).max()
+        if largest > LARGEST:
+            raise ValueError(
+                f"y must be numbers up to {LARGEST:.0e}, whose variance float64 can hold, got "
+                f"{largest:.3g}: use other units"
+            )
+        return y
 
     def _outputs(self) -> tuple[int, likelihoods.Likelihood]:
         checks.one_of("noise", self.noise, ("constant", "heteroscedastic"))

@@ -5,6 +5,7 @@ network that its settings describe.
 """
 
 import functools
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from spos import checks
 from spos.io import archive, schema
 from spos.networks.rows import Scaling
 from spos.result import versions
@@ -65,7 +67,7 @@ FIELDS = archive.fields_of(Saved)
 
 
 def save(estimator: Any, path: PathLike) -> Path:
-    path = Path(path)
+    path = checks.as_path("path", path)
     learnt: dict[str, Any] = {
         name: getattr(estimator, name) for name in FIELDS if hasattr(estimator, name)
     }
@@ -80,7 +82,7 @@ def save(estimator: Any, path: PathLike) -> Path:
 
 
 def load(kind: type, path: PathLike) -> Any:
-    path = Path(path)
+    path = checks.as_path("path", path)
     found = Saved(**archive.load_fields(path, FORMAT, FIELDS))
     if found.estimator != kind.__name__:
         raise ValueError(f"{path}: must be a saved {kind.__name__}, got {found.estimator[:50]}")
@@ -92,8 +94,19 @@ def load(kind: type, path: PathLike) -> Any:
         for name, value in found._asdict().items():
             if name.endswith("_") and value is not None:
                 setattr(estimator, name, value.array() if isinstance(value, Labels) else value)
+        _must_scale(estimator.scaling_, estimator.n_features_in_)
         must_fit(estimator.particles_, estimator._network(), estimator.n_features_in_, at_least=1)
     return estimator
+
+
+def _must_scale(scaling: Scaling, num_features: int) -> None:
+    """Are these units that numbers can be measured in?"""
+    units = np.append(scaling.x_unit, scaling.y_unit)
+    centres = np.append(scaling.x_centre, scaling.y_centre)
+    if np.shape(scaling.x_unit) != (num_features,) or np.shape(scaling.x_centre) != (num_features,):
+        raise ValueError(f"scaling must be that of {num_features} features")
+    if not (np.isfinite(centres).all() and (units > 0).all() and math.isfinite(scaling.y_unit)):
+        raise ValueError("scaling must have finite centres and units above 0")
 
 
 def must_fit(
@@ -106,6 +119,8 @@ def must_fit(
     wanted, found = _forms(one), _forms(particles)
     if wanted != found:
         raise ValueError(f"particles must be of the network {network.network}, got {found}")
+    if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(particles)):
+        raise ValueError("particles must be finite numbers, got NaN or infinity among them")
     count = len(jax.tree.leaves(particles)[0])
     if count < at_least:
         raise ValueError(f"there must be at least {at_least} networks, got {count}")

@@ -1,15 +1,33 @@
-"""A compiled chunk of steps, with room for what it records."""
+"""A compiled chunk of steps, with room for what it records and a look at where it ended."""
+
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from spos.cloud import size
 from spos.dynamics.sampler import Sampler
 from spos.loop.feed import Block
-from spos.loop.run import advance
+from spos.loop.run import advance, draw
 from spos.programs import compiled
-from spos.types import Info, Particles, State
+from spos.types import Info, Particles, PyTree, State
 
 Carry = tuple[State, Info, Particles]
+
+
+class Look(NamedTuple):
+    """What the guard is told of the end of a chunk."""
+
+    finite: jax.Array  # is every particle?
+    moved: jax.Array  # has any, since the chunk began?
+    outside: jax.Array  # (M,): is its log-density -inf or NaN? False where that was not asked
+
+
+def batch_of(sampler: Sampler, key: jax.Array, block: Block | None, step: jax.Array) -> PyTree:
+    """The minibatch of a step of a chunk."""
+    if block is not None:
+        return block.batch(step)
+    return draw(sampler, jax.random.fold_in(key, step), step)
 
 
 @compiled(3)
@@ -19,14 +37,17 @@ def advance_to(
     history_every: int | None,
     sampler: Sampler,
     key: jax.Array,
-    state: State,
+    start: State,
+    ask: bool | jax.Array,
     block: Block | None,
     stop: int | jax.Array,
-) -> tuple[State, Info, Particles, jax.Array]:
+) -> tuple[State, Info, Particles, Look]:
     """Steps until number `stop`. How many they are is not compiled in; the room for them is.
 
-    A block has the minibatches of these steps, where they are read from a source."""
-    first = state.step
+    A block has the minibatches of these steps, where they are read from a source. The log-densities
+    at the end are looked at where `ask` says so, on the minibatch of the last step.
+    """
+    first, state = start.step, start
 
     def take_step(state: State) -> tuple[State, Info]:
         batch = None if block is None else block.batch(state.step)
@@ -56,5 +77,14 @@ def advance_to(
     state, info, history = jax.lax.while_loop(
         lambda carry: carry[0].step < stop, body, (state, info, history)
     )
-    finite = jnp.stack([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles)])
-    return state, info, history, finite.all()
+    outside = jax.lax.cond(
+        ask,
+        lambda: sampler.target.outside(
+            state.particles, batch_of(sampler, key, block, state.step - 1)
+        ),
+        lambda: jnp.zeros(size(state.particles), bool),
+    )
+    finite = [jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles)]
+    moved = jax.tree.map(lambda x, y: (x != y).any(), start.particles, state.particles)
+    look = Look(jnp.stack(finite).all(), jnp.stack(jax.tree.leaves(moved)).any(), outside)
+    return state, info, history, look

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
+from spos.dynamics.schedules import Constant, Cosine, Polynomial, Schedule
 from spos.programs import compiled
 from spos.targets.source import source_of
 from spos.types import Info, Particles, PyTree, State
@@ -55,9 +56,39 @@ def advance(
     Returns:
         The next state, and what the step saw.
     """
-    key = jax.random.fold_in(key, state.step)
+    check_sampler_type(sampler)
+    _check_state(state)
+    key = jax.random.fold_in(checks.key("key", key), state.step)
     batch = draw(sampler, key, state.step) if batch is None else batch
     return sampler.step(key, state, batch)
+
+
+def _check_state(state: Any) -> None:
+    if not isinstance(state, State):
+        raise TypeError(f"state must be a spos.State, such as sampler.init gives, got {state!r}")
+
+
+def check_steps(schedule: Schedule, num_steps: int, first: Any = 0) -> None:
+    """A function of one's own must stay above 0 to the last step: a step of 0 is none, and one
+    below leads away. It is asked at the last step and at halving distances from the first.
+
+    Args:
+        schedule: of a sampler.
+        num_steps: of its run.
+        first: the number of its first step.
+    """
+    if isinstance(schedule, Constant | Polynomial | Cosine):  # checked when they were made
+        return
+    if checks.is_traced(first):
+        return
+    ahead = num_steps - 1
+    while ahead > 0:
+        step = int(first) + ahead
+        size: Any = schedule(step)  # type: ignore[arg-type]  # as at 0
+        if checks.is_traced(size):
+            return
+        checks.positive(f"step_size({step})", size)
+        ahead //= 2
 
 
 def run(
@@ -95,6 +126,7 @@ def run(
         (4,)
     """
     check_sampler_type(sampler)
+    checks.key("key", key)
     checks.whole("num_steps", num_steps, at_least=0)
     checks.whole("every", every)
     checks.function("observe", observe)
@@ -104,7 +136,10 @@ def run(
             "which cannot read. spos.sample reads ahead of its steps"
         )
     if (state is None) == (particles is None):
-        raise ValueError("give particles to begin with or a state to go on from, not both")
+        raise ValueError("give particles to begin with or a state to go on from, and not both")
+    if state is not None:
+        _check_state(state)
+    check_steps(sampler.step_size, num_steps, 0 if state is None else state.step)
     if state is None:
         state = sampler.init(particles)
     return _run(num_steps, every, observe, sampler, key, state)

@@ -11,7 +11,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import numpy as np
@@ -20,11 +20,12 @@ from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
-from spos.loop.chunk import advance_to
+from spos.loop.chunk import Look, advance_to
 from spos.loop.feed import feed_of
-from spos.loop.guard import NonFiniteError, SourceError, diagnose
+from spos.loop.guard import NonFiniteError, SourceError, Watch, diagnose
 from spos.loop.identity import PROBE, identity_of, must_agree, probe
-from spos.loop.run import Seed, is_key, run_key
+from spos.loop.records import arrays_between, join, stack
+from spos.loop.run import Seed, check_steps, is_key, run_key
 from spos.result import Result, versions
 from spos.types import Info, Particles, PathLike, State
 
@@ -68,7 +69,8 @@ def sample(
         The particles, their history, what each step saw, and how the run was made.
 
     Raises:
-        NonFiniteError: if a particle leaves the finite numbers; it has the run up to there.
+        NonFiniteError: if a particle leaves the finite numbers, a step size is not above 0, or the
+            drift overflows; it has the run up to there.
         SourceError: if data that are read meanwhile cannot be; it has the run up to there, too.
 
     Example:
@@ -79,7 +81,7 @@ def sample(
     """
     check_sampler_type(sampler)
     if not is_key(seed):
-        checks.whole("seed", seed, at_least=0, below=2**32)  # all that a key tells apart
+        checks.seed("seed", seed)
     key = run_key(seed)
     shown = np.asarray(jax.random.key_data(key)).tolist() if is_key(seed) else seed
     checks.whole("num_steps", num_steps, at_least=0)
@@ -91,6 +93,7 @@ def sample(
     checks.positive("checkpoint_every", checkpoint_every)
     if checkpoint is not None:
         checks.folder("checkpoint", checkpoint)
+    check_steps(sampler.step_size, num_steps)
     state = sampler.init(particles)
     saver = None
     if checkpoint is not None:
@@ -120,7 +123,7 @@ class Run:
         self.info: list[dict[str, np.ndarray]] = []  # one a chunk, a value a step
         self.history: list[list[np.ndarray]] = []  # one list of leaves a chunk
         self.began, self.interrupted = time.monotonic(), False
-        self.ended: float | None = None
+        self.watch, self.ended = Watch(sampler, key), None  # type: Watch, float | None
         slots = 0
         if history_every is not None:
             size = sum(leaf.nbytes for leaf in jax.tree.leaves(state.particles))
@@ -167,7 +170,7 @@ class Run:
                 if self.saver is not None and self.saver.due():
                     self.saver.save(self.state, self._records())
                 if callback is not None and (stop % callback_every == 0 or stop == self.num_steps):
-                    seen = _join(self.info[since_callback:])
+                    seen = join(self.info[since_callback:])
                     since_callback = len(self.info)
                     if callback(self.state, seen):
                         break
@@ -178,6 +181,7 @@ class Run:
                 bar.close()
             self.feed.close()
         self.ended = time.monotonic()  # the time that is saved is the time that is told
+        self.watch.end(join(self.info))
         if self.saver is not None:
             self.saver.save(self.state, self._records())
         return self._result()
@@ -194,20 +198,28 @@ class Run:
             raise SourceError(message, self.state, self._result()) from error
         return stop
 
-    def _advance(self, start: State, stop: int) -> Any:
+    def _advance(
+        self, start: State, stop: int, ask: bool = False
+    ) -> tuple[State, Info, Particles, Look]:
         room, feed = (CHUNK_STEPS, self.slots, self.history_every), self.feed
-        return advance_to(*room, feed.program, self.key, start, feed.block, stop)
+        return advance_to(*room, feed.program, self.key, start, ask, feed.block, stop)
 
     def _chunk(self, stop: int) -> None:
-        start = self.state
-        state, info, history, finite = self._advance(start, stop)
-        if not finite:
+        start, ask = self.state, self.watch.asks(stop == self.num_steps)
+        state, info, history, look = self._advance(start, stop, ask)
+        if not look.finite:
             self._diverged(start, stop)
+        first, seen = int(start.step), arrays_between(start, state, info)
+        if (bad := self.watch.bad_step(first, seen, look)) is not None:
+            state, info, history, _ = self._advance(start, bad)
+            self._record(start, state, info, history)
+            self._stop(state)
         self._record(start, state, info, history)
+        self.watch.see(first, seen, state, look, self.feed.block)
 
     def _record(self, start: State, state: State, info: Info, history: Particles) -> None:
         first, last = int(start.step), int(state.step)
-        seen = {name: np.asarray(rows)[: last - first] for name, rows in info._asdict().items()}
+        seen = arrays_between(start, state, info)
         kept = [np.asarray(leaf) for leaf in jax.tree.leaves(history)]
         # nothing slow from here on: Ctrl-C must not leave a chunk half recorded
         self.info.append(seen)
@@ -221,29 +233,33 @@ class Run:
             return here + CHUNK_STEPS
         return (here // self.history_every + self.slots + 1) * self.history_every - 1
 
-    def _diverged(self, good: State, bad_stop: int) -> None:
-        """Find the last finite step, keep it, and say what happened."""
+    def _diverged(self, good: State, bad_stop: int) -> NoReturn:
+        """Find the last finite step."""
         last_good, first_bad = int(good.step), bad_stop
         while first_bad - last_good > 1:
             middle = (last_good + first_bad) // 2
-            state, info, history, finite = self._advance(good, middle)
-            if finite:
+            state, info, history, look = self._advance(good, middle)
+            if look.finite:
                 self._record(good, state, info, history)
                 good, last_good = state, middle
             else:
                 first_bad = middle
+        self._stop(good)
+
+    def _stop(self, good: State) -> NoReturn:
+        """Keep the last good state, and say why the next one is not."""
         if self.saver is not None:
             self.saver.save(good, self._records())
-        batch = None if self.feed.block is None else self.feed.block.batch(last_good)
+        batch = None if self.feed.block is None else self.feed.block.batch(good.step)
         message = diagnose(self.feed.program, self.key, good, batch)
         raise NonFiniteError(message, good, self._result())
 
     def _records(self) -> dict[str, np.ndarray]:
-        leaves = _stack(self.history)
+        leaves = stack(self.history)
         history = {f"history{n}": leaf for n, leaf in enumerate(leaves)}
         seen = probe(self.sampler, self.key, self.state)
         return {
-            **_join(self.info),
+            **join(self.info),
             **history,
             **self.feed.records,
             "seconds": np.asarray(self._seconds()),
@@ -265,14 +281,14 @@ class Run:
         history = None
         if self.history_every is not None:
             treedef = jax.tree.structure(self.state.particles)
-            leaves = _stack(self.history) or [
+            leaves = stack(self.history) or [
                 np.empty((0, *leaf.shape), leaf.dtype)
                 for leaf in jax.tree.leaves(self.state.particles)
             ]
             history = jax.tree.unflatten(treedef, leaves)
         return Result(
             particles=self.state.particles,
-            info=_join(self.info),
+            info=join(self.info),
             history=history,
             history_every=self.history_every,
             settings={**self.sampler.settings, "num_steps": self.num_steps, "seed": self.seed},
@@ -282,13 +298,3 @@ class Run:
             interrupted=self.interrupted,
             score_memory=self.state.score_memory,
         )
-
-
-def _join(chunks: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    if not chunks:
-        return {name: np.empty(0, np.float32) for name in Info._fields}
-    return {name: np.concatenate([chunk[name] for chunk in chunks]) for name in Info._fields}
-
-
-def _stack(chunks: list[list[np.ndarray]]) -> list[np.ndarray]:
-    return [np.concatenate(parts) for parts in zip(*chunks, strict=True)]

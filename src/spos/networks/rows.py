@@ -8,7 +8,7 @@ Programs are compiled for a number of rows. So that there are few such numbers, 
 a round one with rows that count for nothing: at most an eighth more, or 64 in all.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,7 +42,11 @@ class Rows(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """Mean and standard deviation of the training set: the networks' units."""
+    """Mean and standard deviation of the training set: the networks' units.
+
+    The unit of an input that never varied is infinite: nothing is known of what another value of it
+    would do, so that it is left out of account.
+    """
 
     x_centre: np.ndarray
     x_unit: np.ndarray
@@ -50,12 +54,10 @@ class Scaling(NamedTuple):
     y_unit: float = 1.0
 
     def inputs(self, x: np.ndarray) -> np.ndarray:
-        scaled: np.ndarray = ((x - self.x_centre) / self.x_unit).astype(np.float32)
-        return scaled
+        return _in_units("X", x, self.x_centre, self.x_unit)
 
     def targets(self, y: np.ndarray) -> np.ndarray:
-        scaled: np.ndarray = ((y - self.y_centre) / self.y_unit).astype(np.float32)
-        return scaled
+        return _in_units("y", y, self.y_centre, self.y_unit)
 
     def rows(self, rows: Rows, numbers: bool) -> Rows:
         """In the networks' units; `numbers` says that y is one too, and not a class."""
@@ -110,17 +112,32 @@ def split(rows: Rows, fraction: float, rng: Random) -> tuple[Rows, Rows | None]:
 
 def scaling_of(rows: Rows, numbers: bool) -> Scaling:
     """By mean and standard deviation; `numbers` says that y is one too, and not a class."""
-    x_centre, x_unit = _centre_and_unit(rows.x, rows.weights)
+    x_centre, x_unit = _centre_and_unit(rows.x, rows.weights, constant=np.inf)
     if not numbers:
         return Scaling(x_centre, x_unit)
-    y_centre, y_unit = _centre_and_unit(rows.y, rows.weights)
+    y_centre, y_unit = _centre_and_unit(rows.y, rows.weights, constant=1.0)
     return Scaling(x_centre, x_unit, float(y_centre), float(y_unit))
 
 
 def _centre_and_unit(
-    values: np.ndarray, weights: np.ndarray | None
+    values: np.ndarray, weights: np.ndarray | None, constant: float
 ) -> tuple[np.ndarray, np.ndarray]:
+    # by a power of 2, which costs no digit: squares of 1e300 and of 1e-300 are not numbers
+    _, power = np.frexp(np.max(np.abs(values), axis=0))
+    values = np.ldexp(values, -power)
     centre = np.average(values, axis=0, weights=weights)
     unit = np.sqrt(np.average((values - centre) ** 2, axis=0, weights=weights))
-    constant = unit <= 10.0 * np.finfo(np.float64).eps * np.abs(centre)
-    return centre, np.where(constant, 1.0, unit)
+    still = unit <= 10.0 * np.finfo(np.float64).eps * np.abs(centre)
+    return np.ldexp(centre, power), np.where(still, constant, np.ldexp(unit, power))
+
+
+def _in_units(name: str, values: np.ndarray, centre: Any, unit: Any) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        scaled: np.ndarray = ((values - centre) / unit).astype(np.float32)
+    if not np.isfinite(scaled).all():
+        place = tuple(int(n) for n in np.argwhere(~np.isfinite(scaled))[0])
+        raise ValueError(
+            f"{name} must be nearer to the training set, got {values[place]} in row {place[0]}, "
+            "which is too far away for float32"
+        )
+    return scaled

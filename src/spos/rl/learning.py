@@ -167,7 +167,7 @@ class Learner:
             >>> learner.train(seed=1).returns.shape
             (2, 2)
         """
-        checks.whole("seed", seed, at_least=0, below=2**32)
+        checks.seed("seed", seed)
         run: Callable[..., Result]
         if isinstance(self.environment, Environment):
             run = functools.partial(sample, callback_every=self.target.num_updates)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from spos import checks
 from spos.io import archive
 from spos.rl import deployed, policies
 from spos.rl.envs import Continuous, Discrete
@@ -67,6 +68,7 @@ class Trained:
         Returns:
             The number of the particle.
         """
+        checks.whole("last", last)
         return int(np.argmax(self.returns[-last:].mean(axis=0)))
 
     def policy(
@@ -90,6 +92,7 @@ class Trained:
         if key is not None and particle is not None:
             raise ValueError("give key or particle, not both")
         if key is not None:
+            checks.key("key", key)
             count = len(jax.tree.leaves(self.particles)[0])
             particle = int(jax.random.randint(key, (), 0, count))
         some = self._some(particle)
@@ -105,7 +108,7 @@ class Trained:
         Returns:
             The path.
         """
-        path = Path(path)
+        path = checks.as_path("path", path)
         own = {OWN_NETWORK: self.network is not None}
         archive.save_fields(path, FORMAT, {**vars(self), **own}, SAVED)
         return path
@@ -142,8 +145,8 @@ class Trained:
     def _some(self, particle: int | None) -> Any:
         """The particle of this number as a cloud of one, or all of them."""
         count = len(jax.tree.leaves(self.particles)[0])
-        if particle is not None and not 0 <= particle < count:
-            raise ValueError(f"particle must be from 0 to {count - 1}, got {particle}")
+        if particle is not None:
+            checks.whole("particle", particle, at_least=0, below=count)
         chosen = slice(None) if particle is None else slice(particle, particle + 1)
         return jax.tree.map(lambda leaf: jnp.asarray(leaf[chosen]), self.particles)
 
@@ -183,7 +186,7 @@ def load(path: PathLike, network: Any = None) -> Trained:
         >>> spos.rl.load(trained.save("cartpole.npz")).returns.shape
         (1, 2)
     """
-    fields = archive.load_fields(Path(path), FORMAT, SAVED)
+    fields = archive.load_fields(checks.as_path("path", path), FORMAT, SAVED)
     if fields.pop(OWN_NETWORK) and network is None:
         raise ValueError(f"network must be the one that {path} was trained with, got None")
     told = {EARLIER.get(name, name): value for name, value in fields["settings"].items()}

@@ -88,7 +88,7 @@ def control_variate(posterior: Posterior, centre: PyTree) -> ControlVariate:
         The target.
     """
     must_know_rows(posterior)
-    return ControlVariate(posterior, as_particles(centre))
+    return ControlVariate(posterior, as_particles("centre", centre))
 
 
 def _must_fit(centre: PyTree, particles: Particles) -> None:

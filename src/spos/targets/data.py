@@ -27,7 +27,7 @@ def as_data(data: PyTree, num_examples: int | None = None) -> PyTree:
         return data
     if num_examples is not None:
         return Stream(data, checks.whole("num_examples", num_examples))
-    if isinstance(data, Iterable) and not hasattr(data, "__getitem__"):
+    if isinstance(data, Iterable) and not (hasattr(data, "__getitem__") or _is_sparse(data)):
         raise TypeError(
             "num_examples must be given for an iterable of batches, which does not tell of how "
             f"many rows they are, got a {type(data).__name__} without it"
@@ -35,6 +35,11 @@ def as_data(data: PyTree, num_examples: int | None = None) -> PyTree:
     if any(_is_read(leaf) for leaf in jax.tree.leaves(data)):
         return RandomAccess(data)
     return checks.data(data)
+
+
+def _is_sparse(data: Any) -> bool:
+    """Of SciPy; it can be iterated over, but is refused as an array."""
+    return hasattr(data, "toarray")
 
 
 def _is_read(leaf: Any) -> bool:

@@ -120,5 +120,5 @@ _ACTIVATIONS = {"tanh": jnp.tanh, "relu": jax.nn.relu}
 
 
 def _dense(inputs: int, outputs: int, hidden: Sequence[int], activation: Activation) -> Dense:
-    widths = (checks.whole("hidden", width) for width in hidden)
-    return Dense((inputs, *widths, outputs), activation)
+    first, last = checks.whole("inputs", inputs), checks.whole("outputs", outputs)
+    return Dense((first, *checks.wholes("hidden", hidden), last), activation)

@@ -35,7 +35,7 @@ def find_mode(posterior: Posterior, start: PyTree, num_steps: int = 100) -> PyTr
     """
     must_know_rows(posterior)
     checks.whole("num_steps", num_steps)
-    theta = jax.tree.map(lambda leaf: leaf[0], as_particles(start))
+    theta = jax.tree.map(lambda leaf: leaf[0], as_particles("start", start))
     if isinstance(posterior.data, Source):
         return _climb_a_source(num_steps, posterior, theta)
     return _climb(num_steps, posterior, theta)

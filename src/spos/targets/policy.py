@@ -98,6 +98,10 @@ class PolicyPosterior(Target):
         """The scores of a first step."""
         return self.scores(self.first_memory(particles), particles, batch)[0]
 
+    def outside(self, particles: Particles, batch: Any = None) -> jax.Array:
+        """None: a policy can be played with any numbers, and to ask would be to play."""
+        return jnp.zeros(len(jax.tree.leaves(particles)[0]), bool)
+
     def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Any:
         return self.task.draw(key)
 

@@ -273,13 +273,13 @@ def must_be_posterior(posterior: Any) -> None:
         raise TypeError(f"posterior must come from spos.posterior, got {posterior!r}")
 
 
-def as_particles(theta: PyTree) -> Particles:
+def as_particles(name: str, theta: PyTree) -> Particles:
     """One particle as a cloud of one, checked; in NumPy where it can be, which compiles nothing."""
 
     def lone(leaf: Any) -> Any:
         return (leaf if checks.is_traced(leaf) else np.asarray(leaf))[None]
 
-    return checks.particles(jax.tree.map(lone, theta))
+    return checks.particles(jax.tree.map(lone, theta), name)
 
 
 def _row_form(data: PyTree) -> PyTree:

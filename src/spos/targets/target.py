@@ -23,6 +23,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
+import jax.numpy as jnp
 
 from spos import checks
 from spos.targets.source import source_of
@@ -113,6 +114,18 @@ class Target(Value):
         """
         return memory, None
 
+    def outside(self, particles: Particles, batch: PyTree = None) -> jax.Array:
+        """Which particles are where the log-density is -inf or NaN, which no score tells?
+
+        Args:
+            particles: a pytree whose leaves share a leading axis of length M.
+            batch: a minibatch; None means all the data.
+
+        Returns:
+            M booleans.
+        """
+        return ~(map_particles(self.log_prob, particles, batch) > -jnp.inf)
+
     def gradient_evaluations(self, num_steps: int, num_particles: int = 1) -> int:
         """How many gradients, of one example at one particle, so many steps take.
 
@@ -161,7 +174,12 @@ def score_particles(log_prob: LogProb, particles: Particles, batch: PyTree = Non
     Returns:
         The scores, a pytree like `particles`.
     """
-    one = jax.grad(log_prob)
+    checks.function("log_prob", log_prob)
+    return map_particles(jax.grad(log_prob), checks.arrays("particles", particles), batch)
+
+
+def map_particles(one: Callable[..., Any], particles: Particles, batch: PyTree = None) -> PyTree:
+    """`one(θ_i, batch)` for every particle: all at once, or in turns as the module's text says."""
     weights = sum(leaf[0].size for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
     rows = max((leaf.shape[0] for leaf in jax.tree.leaves(batch) if leaf.ndim), default=0)
     if weights * rows >= TURN:

@@ -2,16 +2,23 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from spos import checks
 
 
 def not_negative(name: str, value: float) -> float:
     """A finite number that is zero or more."""
-    number = float(value)
+    number = checks.real(name, value, "a finite number of at least 0")
     if not (math.isfinite(number) and number >= 0):
         raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
     return number
+
+
+def of_kind(name: str, value: Any, kind: type) -> None:
+    """What is called so must be so."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a spos.theory.{kind.__name__}, got {value!r}")
 
 
 def beta_weight(beta: float) -> float:

@@ -26,9 +26,10 @@ import math
 from spos import checks
 from spos.theory.arguments import beta_weight, not_negative
 from spos.theory.bound import Bound, exponential
-from spos.theory.constants import Constants
+from spos.theory.constants import Constants, speaks_of_constants
 
 
+@speaks_of_constants
 def attraction_rate(constants: Constants) -> float:
     """λ of SVGD, m_K - H_F L_K: positive where the printed flow must collapse.
 
@@ -41,6 +42,7 @@ def attraction_rate(constants: Constants) -> float:
     return constants.kernel_concavity - constants.score_bound * constants.kernel_lipschitz
 
 
+@speaks_of_constants
 def svgd_spread(constants: Constants, *, initial_spread: float, tau: float) -> Bound:
     """EPD of the attractive SVGD flow at time tau, as printed.
 
@@ -69,6 +71,7 @@ def svgd_spread(constants: Constants, *, initial_spread: float, tau: float) -> B
     return Bound.holds(start=initial_spread * exponential(-2 * attraction_rate(constants) * tau))
 
 
+@speaks_of_constants
 def spos_spread(
     constants: Constants, *, beta: float, num_particles: int, tau: float, initial_gap: float
 ) -> Bound:

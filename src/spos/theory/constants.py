@@ -18,19 +18,24 @@ here feels a shift, so only the start has to be described relative to the mode (
 Reference: assumptions 1 to 3 of the SPOS paper (AISTATS 2020).
 """
 
+import functools
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from jax.typing import ArrayLike
 
 from spos import checks
-from spos.theory.arguments import not_negative
+from spos.theory.arguments import Run, not_negative, of_kind
 
 # Hessians held in memory at once: enough to keep the device busy, small enough for large d.
 _HESSIANS_AT_ONCE = 64
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class Constants:
     def __post_init__(self) -> None:
         checks.whole("dim", self.dim)
         not_negative("lipschitz", self.lipschitz)
+        for name in ("convexity", "score_bound", "kernel_concavity"):
+            checks.real(name, getattr(self, name))
         checks.positive("bandwidth", self.bandwidth)
         if not self.convexity <= self.lipschitz:
             raise ValueError(
@@ -85,6 +92,21 @@ class Constants:
         return 2 / self.bandwidth
 
 
+def speaks_of_constants(function: F) -> F:
+    """A function of the theory, whose `constants` and `run` must be what they are called."""
+    names = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def checked(*args: Any, **named: Any) -> Any:
+        given = {**dict(zip(names, args, strict=False)), **named}
+        for name, kind in (("constants", Constants), ("run", Run)):
+            if name in given:
+                of_kind(name, given[name], kind)
+        return function(*args, **named)
+
+    return checked  # type: ignore[return-value]
+
+
 def kernel_concavity(bandwidth: float, radius: float) -> float:
     """m_K of the RBF kernel while no two particles are further than `radius` apart.
 
@@ -103,7 +125,8 @@ def kernel_concavity(bandwidth: float, radius: float) -> float:
         1.0
     """
     width: float = checks.positive("bandwidth", bandwidth)
-    u = min(not_negative("radius", radius) ** 2 / width, 1.5)
+    # the root first: the square of a large radius is not a number
+    u = min(min(not_negative("radius", radius) / math.sqrt(width), 2.0) ** 2, 1.5)
     return 2 / width * (1 - 2 * u) * math.exp(-u)
 
 
@@ -142,9 +165,13 @@ def constants(
     checks.function("log_prob", log_prob)
     checks.positive("bandwidth", bandwidth)
     checks.whole("num_points", num_points)
-    if len(region) != 2:
-        raise ValueError(f"region must be a pair (low, high), got {len(region)} entries")
-    low, high = (jnp.asarray(corner, dtype=float) for corner in region)
+    checks.seed("seed", seed)
+    if not isinstance(region, tuple | list) or len(region) != 2:
+        raise ValueError(f"region must be a pair (low, high), got {region!r}")
+    low, high = (
+        jnp.asarray(checks.array("region", checks.numbers("region", corner)), float)
+        for corner in region
+    )
     if low.ndim != 1 or low.shape != high.shape or low.size == 0:
         raise ValueError(
             f"region must be (low, high) of one shape (d,), got shapes {low.shape} and {high.shape}"

@@ -40,7 +40,7 @@ import numpy as np
 from spos import checks
 from spos.theory.arguments import Run, beta_weight, not_negative
 from spos.theory.bound import Bound
-from spos.theory.constants import Constants
+from spos.theory.constants import Constants, speaks_of_constants
 from spos.theory.drift import beta_below, dissipation, lacks_dissipation, typical_score
 from spos.theory.step_error import decreasing_step_error, fixed_step_error
 
@@ -57,6 +57,7 @@ class ParticleConstants(NamedTuple):
     c2: float
 
 
+@speaks_of_constants
 def particle_constants(constants: Constants, *, beta: float, gamma0: float) -> ParticleConstants:
     """c1 and c2 from the proof; both depend on β, through H_θ.
 
@@ -80,6 +81,7 @@ def particle_constants(constants: Constants, *, beta: float, gamma0: float) -> P
     )
 
 
+@speaks_of_constants
 def particle_error(
     constants: Constants, *, beta: float, num_particles: int, gamma0: float
 ) -> Bound:
@@ -106,6 +108,7 @@ def particle_error(
     return Bound.holds(particles=c1 / (math.sqrt(num_particles) * (1 / beta - c2)))
 
 
+@speaks_of_constants
 def relaxation_rate(constants: Constants, beta: float) -> float:
     """λ1, half the printed rate at which the mean-field flow nears the target.
 
@@ -119,6 +122,7 @@ def relaxation_rate(constants: Constants, beta: float) -> float:
     return constants.convexity * beta_weight(beta) - _relaxation_opponent(constants)
 
 
+@speaks_of_constants
 def start_distance(constants: Constants, *, beta: float, gamma0: float) -> Bound:
     """c3, a bound on the distance between start and target; needs m' > 0.
 
@@ -137,6 +141,7 @@ def start_distance(constants: Constants, *, beta: float, gamma0: float) -> Bound
     return Bound.holds(start=math.sqrt(gamma0), target=math.sqrt(target))
 
 
+@speaks_of_constants
 def relaxation(constants: Constants, *, beta: float, tau: float, c3: float) -> Bound:
     """W1 between the mean-field flow at time tau and the target, as printed; needs λ1 > 0.
 
@@ -161,6 +166,7 @@ def relaxation(constants: Constants, *, beta: float, tau: float, c3: float) -> B
     return Bound.holds(relaxation=c3 * math.exp(-2 * rate * tau))
 
 
+@speaks_of_constants
 def fixed_step_total(constants: Constants, run: Run, *, c4: float) -> Bound:
     """W1 between one particle after T equal steps and the target.
 
@@ -179,6 +185,7 @@ def fixed_step_total(constants: Constants, run: Run, *, c4: float) -> Bound:
     return _total(constants, run, run.num_steps * run.step_size, error)
 
 
+@speaks_of_constants
 def decreasing_step_total(constants: Constants, run: Run, *, c4: float) -> Bound:
     """W1 between one particle after T steps of length h0/(k+1) and the target.
 

@@ -24,7 +24,7 @@ import math
 from spos import checks
 from spos.theory.arguments import beta_weight, not_negative
 from spos.theory.bound import Bound
-from spos.theory.constants import Constants
+from spos.theory.constants import Constants, speaks_of_constants
 
 
 def interaction_strength(constants: Constants) -> float:
@@ -32,6 +32,7 @@ def interaction_strength(constants: Constants) -> float:
     return constants.lipschitz + 2 * constants.kernel_gradient_lipschitz
 
 
+@speaks_of_constants
 def dissipation(constants: Constants, beta: float) -> float:
     """m', the net pull towards the mode; the theory of the convex case needs it positive.
 
@@ -45,6 +46,7 @@ def dissipation(constants: Constants, beta: float) -> float:
     return constants.convexity * beta_weight(beta) - interaction_strength(constants)
 
 
+@speaks_of_constants
 def squared_growth(constants: Constants, beta: float) -> float:
     """L', the square of how fast the drift of all particles grows with their distance.
 
@@ -94,6 +96,7 @@ def lacks_stability(constants: Constants, beta: float, step_size: float) -> str:
     )
 
 
+@speaks_of_constants
 def typical_score(constants: Constants, *, beta: float, gamma0: float) -> Bound:
     """H_θ, a bound on the root mean square score of a particle at any time; needs m' > 0.
 
@@ -117,6 +120,7 @@ def noise_moment(constants: Constants, beta: float) -> float:
     return max(1.0, 1 / dissipation(constants, beta)) * 2 * constants.dim / beta
 
 
+@speaks_of_constants
 def second_moment(
     constants: Constants, *, beta: float, num_particles: int, gamma0: float, step_size: float
 ) -> Bound:

@@ -32,10 +32,11 @@ import math
 from spos import checks
 from spos.theory.arguments import Run, beta_weight
 from spos.theory.bound import Bound, exponential
-from spos.theory.constants import Constants
+from spos.theory.constants import Constants, speaks_of_constants
 from spos.theory.drift import beta_below, interaction_strength
 
 
+@speaks_of_constants
 def nonconvex_bias(
     constants: Constants,
     run: Run,
@@ -62,13 +63,15 @@ def nonconvex_bias(
     Returns:
         The bound, or why it does not apply.
     """
+    if not isinstance(dissipativity, tuple | list) or len(dissipativity) != 2:
+        raise ValueError(f"dissipativity must be the pair (m, b), got {dissipativity!r}")
     m, b = dissipativity
     checks.positive("dissipativity m", m)
     checks.positive("dissipativity b", b)
     checks.positive("test_lipschitz", test_lipschitz)
     for name, value in {"c2": c2, "c3": c3, "c6": c6}.items():
         checks.positive(name, value)
-    if not 0 < sigma < 1:
+    if not 0 < checks.real("sigma", sigma) < 1:
         raise ValueError(f"sigma must lie strictly between 0 and 1, got {sigma!r}")
 
     interaction = interaction_strength(constants)

@@ -53,7 +53,13 @@ class Pilot:
     trials: Sequence[Trial]
 
     def __post_init__(self) -> None:
+        if not isinstance(self.trials, tuple | list):
+            raise TypeError(f"trials must be a sequence of Trial, got {self.trials!r}")
         for n, trial in enumerate(self.trials):
+            if not isinstance(trial, Trial):
+                raise TypeError(f"trials[{n}] must be a spos.theory.Trial, got {trial!r}")
+            for name in ("error", "se"):
+                checks.real(f"trials[{n}].{name}", getattr(trial, name))
             checks.whole(f"trials[{n}].num_particles", trial.num_particles)
             checks.positive(f"trials[{n}].step_size", trial.step_size)
             checks.whole(f"trials[{n}].num_steps", trial.num_steps)
@@ -110,11 +116,16 @@ def pilot(
         "step_counts": step_counts,
     }
     for name, values in given.items():
+        if not isinstance(values, tuple | list | np.ndarray):
+            raise TypeError(f"{name} must be a sequence of numbers, got {values!r}")
         if not len(values):
             raise ValueError(f"{name} must hold at least one value, got none")
+    checks.function("start", start)
+    checks.function("error", error)
     checks.whole("num_repeats", num_repeats, at_least=2)
+    checks.seed("seed", seed)
     key, found = jax.random.key(seed), []
-    for count in particle_counts:
+    for count in checks.wholes("particle_counts", particle_counts):
         # each size has random numbers of its own; the steps of a size share theirs
         keys = jax.random.split(jax.random.fold_in(key, count), num_repeats)
         seen = _errors(target, start, error, beta, kernel, count, step_sizes, step_counts, keys)

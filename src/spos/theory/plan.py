@@ -33,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from spos import checks
+from spos.theory.arguments import of_kind
 from spos.theory.pilot import Pilot, Trial
 
 DOUBT = 0.05  # of a measured error: how far the model itself is believed
@@ -115,6 +116,7 @@ def plan(budget: int, pilot: Pilot) -> Plan:
         'the pilot has 0 trials with a finite error; the fit needs 6'
     """
     budget = checks.whole("budget", budget)
+    of_kind("pilot", pilot, Pilot)
     usable = [t for t in pilot.trials if math.isfinite(t.error)]
     diverged = {t.step_size for t in pilot.trials if not math.isfinite(t.error)}
     if why := _too_little(usable):

@@ -34,7 +34,7 @@ from typing import NamedTuple
 from spos import checks
 from spos.theory.arguments import Run
 from spos.theory.bound import Bound
-from spos.theory.constants import Constants
+from spos.theory.constants import Constants, speaks_of_constants
 from spos.theory.drift import (
     dissipation,
     lacks_dissipation,
@@ -77,6 +77,7 @@ class DecreasingStepConstants(NamedTuple):
     c9: float
 
 
+@speaks_of_constants
 def fixed_step_constants(constants: Constants, run: Run) -> FixedStepConstants:
     """c5 and c6 from the proof.
 
@@ -100,6 +101,7 @@ def fixed_step_constants(constants: Constants, run: Run) -> FixedStepConstants:
     return FixedStepConstants(c5=4 * beta**3 * a0, c6=beta**4 * a1)
 
 
+@speaks_of_constants
 def decreasing_step_constants(constants: Constants, run: Run) -> DecreasingStepConstants:
     """c7, c8 and c9 from the proof.
 
@@ -124,6 +126,7 @@ def decreasing_step_constants(constants: Constants, run: Run) -> DecreasingStepC
     )
 
 
+@speaks_of_constants
 def fixed_step_error(constants: Constants, run: Run, *, c4: float) -> Bound:
     """W1 between one particle of the chain after T equal steps and one of the exact flow.
 
@@ -143,6 +146,7 @@ def fixed_step_error(constants: Constants, run: Run, *, c4: float) -> Bound:
     return _distance(constants, run, c4, rate * run.num_steps * run.step_size)
 
 
+@speaks_of_constants
 def decreasing_step_error(constants: Constants, run: Run, *, c4: float) -> Bound:
     """W1 between one particle of the chain with steps h0/(k+1) and one of the flow, at any time.
 

@@ -9,7 +9,7 @@ from spos.io.html import Table
 from spos_experiments.frame.experiment import CLEAR, Estimate, Findings
 from spos_experiments.frame.record import HOLDS, NOT_SEEN, Claim, Record, numbers, verdict
 from spos_experiments.paper.accuracy.calibration import uniformity
-from spos_experiments.paper.accuracy.methods import OURS, Outcome
+from spos_experiments.paper.accuracy.methods import DEFAULT, OURS, Outcome
 from spos_experiments.paper.accuracy.models import TRAPS
 from spos_experiments.paper.accuracy.reference import Reference
 from spos_experiments.paper.accuracy.settings import Settings
@@ -19,8 +19,8 @@ SHARE = 0.9  # of the models that must be right
 SLOWER = 3.0  # times the time of NUTS
 CHANCE = 0.01  # below it ranks are not uniform
 LABELS = {
+    "sgld": "Automatic",
     "spos": "Automatic, with kernel",
-    "sgld": "Automatic, without kernel",
     "svgd": "SVGD, ensemble",
     "blackjax": "BlackJAX SVGD",
     "nuts": "NUTS",
@@ -65,7 +65,7 @@ def findings(settings: Settings, found: Found) -> Findings:
         table=Table(
             (
                 *("model, method", "worst |Δmean|/sd", "worst |log sd ratio|"),
-                *("gradients", "s", "s with compilation", "says converged"),
+                *("gradients", "processor s", "with compilation", "says converged"),
             ),
             [shown(each) for each in rows],
             "Worst over all constrained parameters and over "
@@ -127,8 +127,6 @@ def row(model: str, method: str, reference: Reference, outcome: Outcome) -> dict
         "converged": outcome.converged,
         "reasons": outcome.reasons,
         "evaluations": float(np.mean(outcome.evaluations)),
-        "seconds": float(outcome.seconds[-1]),
-        "seconds_first": float(outcome.seconds[0]),
         "processor": None if outcome.processor is None else float(outcome.processor[-1]),
         "processor_first": None if outcome.processor is None else float(outcome.processor[0]),
     }
@@ -140,7 +138,10 @@ def shown(each: dict[str, Any]) -> tuple[str, ...]:
         f"{each['model']}, {LABELS[each['method']]}",
         *(f"{each[name]:.3f}" for name in ("worst_mean", "worst_sd")),
         f"{each['evaluations']:.3g}",
-        *(f"{each[name]:.3g}" for name in ("seconds", "seconds_first")),
+        *(
+            "not measured" if each[name] is None else f"{each[name]:.3g}"
+            for name in ("processor", "processor_first")
+        ),
         ", ".join(dict.fromkeys(said[word] for word in each["converged"])),
     )
 
@@ -199,10 +200,12 @@ def _warned(by: dict[Any, Any]) -> Claim | None:
     said = {
         m: [
             "right" if right else "wrong, called converged" if word else "wrong, warned"
-            for right, word in zip(by[m, "spos"]["right"], by[m, "spos"]["converged"], strict=True)
+            for right, word in zip(
+                by[m, DEFAULT]["right"], by[m, DEFAULT]["converged"], strict=True
+            )
         ]
         for m in TRAPS
-        if (m, "spos") in by
+        if (m, DEFAULT) in by
     }
     if not said:
         return None
@@ -210,7 +213,7 @@ def _warned(by: dict[Any, Any]) -> Claim | None:
         claim="The automatic recipe falls into no trap: where it is wrong, it says so.",
         measured="; ".join(
             f"{model}: {' and '.join(words)}, "
-            f"worst |Δmean|/sd {by[model, 'spos']['worst_mean']:.2f}"
+            f"worst |Δmean|/sd {by[model, DEFAULT]['worst_mean']:.2f}"
             for model, words in said.items()
         )
         + ".",
@@ -250,7 +253,7 @@ def _fast(by: dict[Any, Any], name: str, word: str) -> Claim | None:
     ratios = {
         m: each[name] / by[m, "nuts"][name]
         for (m, n), each in by.items()
-        if n == "spos" and (m, "nuts") in by and m not in TRAPS
+        if n == DEFAULT and (m, "nuts") in by and m not in TRAPS
         if each[name] is not None and by[m, "nuts"][name] is not None
     }
     if not ratios:
@@ -258,7 +261,7 @@ def _fast(by: dict[Any, Any], name: str, word: str) -> Claim | None:
     values = np.asarray(list(ratios.values()))
     slow = [model for model, value in ratios.items() if value > SLOWER]
     return Claim(
-        claim=f"Automatic SPOS takes at most three times the processor time of NUTS, {word}.",
+        claim=f"An automatic run takes at most three times the processor time of NUTS, {word}.",
         measured=f"Times the processor time of NUTS: median {np.median(values):.2g}, from "
         f"{values.min():.2g} to {values.max():.2g}. Slower: {', '.join(slow) or 'none'}.",
         verdict=verdict({model: value <= SLOWER for model, value in ratios.items()}, "run on "),

@@ -36,7 +36,7 @@ class Settings:
         return dataclasses.replace(
             self,
             models=("scales",),  # exact: compiling NUTS would take longer than all the rest
-            methods=("spos",),
+            methods=("sgld",),
             repeats=1,
             exact_draws=20_000,
             calibrations=("normal",),

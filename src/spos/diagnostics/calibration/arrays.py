@@ -4,19 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from spos import checks
+
 BY_CHANCE = 0.95  # of bars and of points are inside the bands
 
 
 def finite(name: str, values: Any, axes: int) -> np.ndarray:
     """An array of real numbers with so many axes, none of them empty."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiu" and "float" not in array.dtype.name:  # bfloat16 is kind V
-        raise TypeError(f"{name} must be an array of real numbers, got type {array.dtype}")
+    array = checks.numbers(name, values)
     if array.ndim != axes or array.size == 0:
         raise ValueError(
             f"{name} must be an array with {axes} axes, none empty, got shape {array.shape}"
         )
-    array = array.astype(np.float64)
+    array = np.asarray(array, np.float64)
     if not np.isfinite(array).all():
         place = tuple(int(n) for n in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, got {array[place]} at {place}")

@@ -1,0 +1,64 @@
+"""The whole campaign: every attack, and a table of what was tried and what broke.
+
+make attack
+PYTHONPATH=tests python -m attack --files 1000 --calls 60 --ends 40 --densities 60 --fits 20
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterable
+
+from attack import arguments, files, interruptions, numbers, soak, surroundings
+from attack.table import Score, summary
+
+NAMES = ("files", "arguments", "interruptions", "surroundings", "numbers", "soak")
+Group = Callable[[Score], str]  # the row of the table that a score counts in
+
+
+def rooms(score: Score) -> str:
+    """`spos.diagnostics.mmd` is in `spos.diagnostics`."""
+    parts = score.victim.split(".")
+    return ".".join(parts[:2]) if len(parts) > 2 and parts[1].islower() else "spos"
+
+
+def attacks(chosen: argparse.Namespace) -> dict[str, tuple[Group, Iterable[Score]]]:
+    """Every attack: how its scores are grouped, and what makes them."""
+    return {
+        "files": (lambda score: score.victim, files.everything(chosen.files)),
+        "arguments": (rooms, arguments.everything(chosen.calls)),
+        "interruptions": (lambda score: score.kind, interruptions.everything(chosen.ends)),
+        "surroundings": (lambda score: score.victim, surroundings.everything()),
+        "numbers": (lambda score: score.kind, numbers.everything()),
+        "soak": (
+            lambda score: score.victim,
+            soak.everything(chosen.densities, chosen.fits),
+        ),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="attack", description=__doc__)
+    for name, count in {
+        "files": 10_000, "calls": 200, "ends": 200, "densities": 200, "fits": 50,
+    }.items():  # fmt: skip
+        parser.add_argument(f"--{name}", type=int, default=count)
+    parser.add_argument("--only", nargs="+", default=NAMES, choices=NAMES)
+    chosen = parser.parse_args()
+    found: dict[str, dict[str, list[Score]]] = {}
+    broken: list[str] = []
+    for name, (group, scores) in attacks(chosen).items():
+        if name not in chosen.only:
+            continue
+        began = time.process_time()
+        for score in scores:
+            found.setdefault(name, {}).setdefault(group(score), []).append(score)
+            broken += score.broken
+            print(*score.broken, sep="\n", end="\n" if score.broken else "", flush=True)
+        print(f"{name}: {time.process_time() - began:.0f} s of processor time", flush=True)
+    print(summary(found))
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""Tables at the ends of what numbers can say: predictions that are numbers, or a sentence."""
+
+import numpy as np
+import pytest
+
+from spos import SPOSRegressor
+from spos.io.archive import DamagedFileError
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 2))
+Y = X[:, 0] + 0.1 * rng.normal(size=60)
+SMALL = {"hidden": (), "method": "svgd", "n_particles": 4, "step_size": 1e-2, "num_steps": 200}
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return SPOSRegressor(**SMALL, random_state=0).fit(X, Y)
+
+
+@pytest.mark.parametrize("unit", [1e300, 1e-300])
+def test_the_unit_of_the_features_does_not_matter(unit):
+    scaled = SPOSRegressor(**SMALL, random_state=0).fit(unit * X, Y)
+    assert scaled.score(unit * X, Y) > 0.8
+
+
+def test_targets_whose_variance_is_no_number_are_named():
+    with pytest.raises(ValueError, match=r"y must be numbers up to 1e\+150.*other units"):
+        SPOSRegressor(**SMALL).fit(X, 1e300 * Y)
+
+
+def test_a_row_too_far_away_is_named(plain):
+    with pytest.raises(ValueError, match=r"X must be nearer.*row 0"):
+        plain.predict(1e300 * X)
+
+
+def test_features_that_never_varied_say_nothing():
+    model = SPOSRegressor(**SMALL, random_state=0).fit(np.full_like(X, 3.0), Y)
+    told = model.predict(100.0 * X)
+    assert (told == told[0]).all()
+    assert Y.min() < told[0] < Y.max()
+
+
+@pytest.mark.parametrize("part", ["weights", "units"])
+def test_a_file_whose_numbers_are_none_is_refused(plain, tmp_path, part):
+    spoilt = SPOSRegressor(**SMALL)
+    spoilt.__dict__.update(plain.__dict__)
+    if part == "weights":
+        layers = dict(plain.particles_["weights"])
+        layers["b0"] = np.full_like(layers["b0"], np.nan)
+        spoilt.particles_ = {**plain.particles_, "weights": layers}
+    else:
+        spoilt.scaling_ = plain.scaling_._replace(x_unit=np.full(2, np.nan))
+    with pytest.raises(DamagedFileError, match=r"finite"):
+        SPOSRegressor.load(spoilt.save(tmp_path / "model.npz"))
