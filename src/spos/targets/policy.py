@@ -90,8 +90,8 @@ class PolicyPosterior(Target):
 
     def log_prob(self, theta: PyTree, batch: Any = None) -> jax.Array:
         """An estimate of log q up to a constant, from the episodes of one particle."""
-        one = jax.tree.map(lambda leaf: leaf[None], theta)
-        episodes = self._episodes(self.task, one, batch)
+        alone = jax.tree.map(lambda leaf: leaf[None], theta)
+        episodes = self._episodes(self.task, alone, batch)
         return self._with_prior(theta, jnp.mean(jnp.sum(episodes.rewards[0], axis=0)) / self.alpha)
 
     def score(self, particles: Particles, batch: Any = None) -> Particles:
@@ -167,9 +167,8 @@ class PolicyPosterior(Target):
     def _collect(self, memory: Memory, particles: Particles, batch: Any) -> tuple[Rows, Memory]:
         """New episodes as rows of all particles, and what is remembered of them."""
         episodes, memory = self._played(memory, particles, batch)
-        rows, critics = jax.lax.map(
-            lambda one: self._judged(*one), (memory.critics, particles, episodes)
-        )
+        each = memory.critics, particles, episodes
+        rows, critics = jax.lax.map(lambda one: self._judged(*one), each)
         return rows, memory._replace(critics=critics)
 
     def _played(self, memory: Memory, particles: Particles, batch: Any) -> tuple[Any, Memory]:
