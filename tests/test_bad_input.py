@@ -201,6 +201,11 @@ CASES = {
         TypeError,
         r"particles: theta .*mask",
     ),
+    "another byte order": (
+        lambda: init(np.ones((4, 2), ">f8")),
+        TypeError,
+        r"particles: theta .*byte order.*>f8.*astype\('float64'\)",
+    ),
     "a table of pandas": (
         lambda: init({"w": pandas.DataFrame(np.ones((4, 2)))}),
         TypeError,

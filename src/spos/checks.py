@@ -203,6 +203,11 @@ def array(name: str, value: Any) -> Any:
         raise TypeError(f"{name} must be a numeric array, got {_describe(value)}")
     if isinstance(value, jax.Array | jax.ShapeDtypeStruct):
         return value
+    if not dtype.isnative:
+        raise TypeError(
+            f"{name} must be in the byte order of this machine, got {dtype}: give its "
+            f".astype({dtype.newbyteorder('=').name!r})"
+        )
     try:
         held = jax.dtypes.canonicalize_dtype(dtype)
     except TypeError:

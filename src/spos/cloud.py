@@ -77,6 +77,11 @@ def squared_distances(a: Any, b: Any) -> Any:
     return sq.clip(0.0)
 
 
+def factorable(matrix: jax.Array) -> jax.Array:
+    """The matrix in a type that LAPACK knows: half precision is factored as float32."""
+    return matrix.astype(jnp.promote_types(matrix.dtype, jnp.float32))
+
+
 def mean(rows: jax.Array) -> jax.Array:
     """Mean over the particle axis of a matrix. For wide rows as a product: XLA's CPU reduction over
     a leading axis is up to ten times slower there."""

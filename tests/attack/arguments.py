@@ -48,12 +48,16 @@ OWN: dict[str, dict[str, Any]] = {  # of functions whose good arguments are othe
     "spos.noisy_svgd": {"kernel": spos.rbf(1.0)},
     "spos.rl.gymnasium": {"name": "CartPole-v1"},
     "spos.schedules.cosine": {"num_steps": 10},
+    "spos.targets.bnn": {"likelihood": spos.targets.likelihoods.gaussian()},
+    "spos.theory.particle_constants": {"beta": 0.1},
+    "spos.targets.score_particles": {"log_prob": lambda theta, batch: -(theta @ theta)},
     "spos.theory.constants": {"bandwidth": 4.0},
     "spos.theory.pilot": {"start": lambda key, num_particles: jax.random.normal(key, (4, 2))},
 }
 # flows move by an optimizer or by a step size, and both is refused
 for _flow in ("svgd", "blob", "gfsd", "gfsf"):
     OWN[f"spos.{_flow}"] = {"optimizer": None}
+OFTEN_NONE = ("step_size",)  # a default that is refused
 CLASSES = ("spos.theory.Constants", "spos.theory.Run", "spos.theory.Trial", "spos.theory.Pilot")
 LEFT_OUT = {
     "spos.value": "a decorator of classes",
@@ -132,8 +136,8 @@ def _victim(name: str, call: Callable[..., Any]) -> Victim:
         needed = each.default is inspect.Parameter.empty
         if each.name in own:
             good[each.name] = own[each.name]
-        elif needed or each.name == "step_size" or each.name.startswith("num_"):
-            good[each.name] = GOOD.get(each.name)
+        elif needed or each.name in OFTEN_NONE or each.name.startswith("num_"):
+            good[each.name] = GOOD.get(each.name, None if needed else each.default)
     if name == "spos.diagnostics.bias":
         good.pop("num_particles", None)
     if name == "spos.rl.train":
@@ -167,7 +171,7 @@ def attack(victim: Victim, cases: int) -> Score:
     def calls(data: Any) -> None:
         few = st.lists(st.sampled_from(victim.parameters), min_size=1, max_size=2, unique=True)
         spoilt = {name: data.draw(_values(name)) for name in data.draw(few)}
-        fault, given_result = _call(victim, spoilt)
+        fault, given_result = call(victim, spoilt)
         results[given_result] += 1
         if fault is not None:
             broken.append(fault)
@@ -183,7 +187,8 @@ def attack(victim: Victim, cases: int) -> Score:
     return Score(victim.name, "arguments", sum(results), results[0], results[1], broken)
 
 
-def _call(victim: Victim, spoilt: dict[str, Any]) -> tuple[str | None, bool]:
+def call(victim: Victim, spoilt: dict[str, Any]) -> tuple[str | None, bool]:
+    """One call: what is wrong with how it ended, if anything is, and whether it gave a result."""
     arguments = {**victim.good, **spoilt}
     signature = inspect.signature(victim.call)
     alone = [

@@ -51,7 +51,8 @@ def attack(method: str, kind: str, targets: tuple[str, ...] = tuple(TARGETS)) ->
         dtype = jnp.dtype(kind)
         for target in targets:
             for far in (1.0, 1e30, 1e-30):
-                start = jnp.asarray(far * START, dtype)
+                with np.errstate(over="ignore", under="ignore"):
+                    start = jnp.asarray(far * START, dtype)
                 if not np.isfinite(np.asarray(start, np.float64)).all() or not start.any():
                     continue  # no number of this kind
                 name = f"{method}, {kind}, {target}, start {far:g}"

@@ -20,6 +20,7 @@ from spos_experiments.paper.accuracy import calibration, methods, models, refere
 from spos_experiments.paper.accuracy.findings import Found, accuracy_table, findings, row
 from spos_experiments.paper.accuracy.methods import Outcome, Sampled
 from spos_experiments.paper.accuracy.reference import Reference
+from spos_experiments.paper.accuracy.so_far import so_far
 
 SIMULATIONS = 500
 
@@ -251,3 +252,8 @@ def test_the_page_quotes_the_record():
     told = " ".join((HERE / "README.md").read_text().split())
     assert f"On {total} models of everyday statistics it is right on {count}" in told
     assert f"with {median} times the gradients of NUTS in the median" in told
+
+
+def test_the_page_quotes_the_runs_of_the_present_engine():
+    store = HERE / "experiments" / "results" / "accuracy" / "runs" / accuracy.Settings().mark()
+    assert so_far(store) in (HERE / "docs" / "automatic.md").read_text()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from spos import result
+from spos import checks, result
 from spos.auto.bend import Bend
 from spos.auto.named_draws import NamedDraws
 from spos.auto.named_draws import by_groups as by_groups
@@ -189,8 +189,9 @@ def load(path: PathLike) -> Result:
         >>> spos.load(fit.save("fit.npz")).converged
         True
     """
-    arrays, meta = archive.read(Path(path))
+    place = checks.as_path("path", path)
+    arrays, meta = archive.read(place)
     if meta.get("format") != FORMAT:
-        return result.load(path)
-    with archive.making_sense(Path(path)):
+        return result.load(place)
+    with archive.making_sense(place):
         return Fit(**archive.unpack_fields(arrays, meta, SAVED))

@@ -39,7 +39,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.cloud import dimension, flatten, size, unflatten
+from spos.cloud import dimension, factorable, flatten, size, unflatten
 from spos.dynamics.preconditioners import Preconditioner
 from spos.names import entry_name
 from spos.types import Number, Particles, State
@@ -128,7 +128,7 @@ def cloud_noise(normals: Callable[[jax.Array], Particles], particles: Particles)
 
 def frame(theta: jax.Array) -> RoundCloud:
     count, wide = theta.shape
-    q, triangle = jnp.linalg.qr(root(theta))
+    q, triangle = (part.astype(theta.dtype) for part in jnp.linalg.qr(factorable(root(theta))))
     weight = shrinkage(count, wide)
     correction = ((1.0 - weight) * (wide + 1) + 2.0 * weight) / count
     return RoundCloud((count / (1.0 - weight)) ** 0.5 * q[:count], triangle, correction)

@@ -30,7 +30,7 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.cloud import Matrices
+from spos.cloud import Matrices, factorable
 from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, check_kernel
 from spos.interaction.pairwise import (
@@ -104,8 +104,9 @@ def gfsd(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
 def gfsf(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
     k, slope = _whole_matrix("gfsf", kernel, cloud)
     pushed = _pushed(k * slope, cloud.theta, cloud.theta)
-    factor = jax.scipy.linalg.cho_factor(k + ridge * jnp.eye(len(k), dtype=k.dtype), lower=True)
-    return [jax.scipy.linalg.cho_solve(factor, p) for p in pushed]
+    lifted = factorable(k + ridge * jnp.eye(len(k), dtype=k.dtype))
+    factor = jax.scipy.linalg.cho_factor(lifted, lower=True)
+    return [jax.scipy.linalg.cho_solve(factor, factorable(p)).astype(p.dtype) for p in pushed]
 
 
 DIFFUSIONS: dict[str, Callable[..., Matrices]] = {"blob": blob, "gfsd": gfsd, "gfsf": gfsf}
@@ -119,7 +120,8 @@ def correlate(kernel: Kernel, particles: Particles, normals: Particles) -> Parti
         k, _ = _whole_matrix("noisy_svgd", kernel, cloud)
         count = len(k)
         lift = 8 * count * jnp.finfo(k.dtype).eps
-        root = jnp.linalg.cholesky(k + lift * jnp.eye(count, dtype=k.dtype))
+        lifted = factorable(k + lift * jnp.eye(count, dtype=k.dtype))
+        root = jnp.linalg.cholesky(lifted).astype(k.dtype)
         return [root @ x / jnp.sqrt(count).astype(x.dtype) for x in xi], cloud.eta2
 
     return by_blocks(kernel, one, particles, normals)[0]

@@ -65,6 +65,8 @@ def gymnasium(
         raise TypeError(f"name must be the id of a Gymnasium environment, got {name!r}")
     if horizon is not None:
         horizon = checks.whole("horizon", horizon)
+    if not isinstance(name, str):
+        raise TypeError(f"name must be that of a Gymnasium environment, got {name!r}")
     return GymnasiumEnvironment(name, horizon, checks.one_of("mode", mode, MODES), options)
 
 
@@ -247,7 +249,9 @@ def _open(gym: Any, name: str, options: dict[str, Any]) -> Any:
     # its checker of the first step gives way to ours of every step
     try:
         return gym.make(name, disable_env_checker=True, **options)
-    except (gym.error.UnregisteredEnv, gym.error.DeprecatedEnv):
+    except gym.error.DependencyNotInstalled:
+        raise
+    except gym.error.Error:  # not registered, out of date, or not a name at all
         known = sorted(gym.registry)
         close = difflib.get_close_matches(name, known, n=5, cutoff=0.5)
         hint = f"close to it are {', '.join(close)}" if close else f"there are {', '.join(known)}"

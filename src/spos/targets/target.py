@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from spos import checks
 from spos.targets.source import source_of
@@ -181,7 +182,7 @@ def score_particles(log_prob: LogProb, particles: Particles, batch: PyTree = Non
 def map_particles(one: Callable[..., Any], particles: Particles, batch: PyTree = None) -> PyTree:
     """`one(θ_i, batch)` for every particle: all at once, or in turns as the module's text says."""
     weights = sum(leaf[0].size for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
-    rows = max((leaf.shape[0] for leaf in jax.tree.leaves(batch) if leaf.ndim), default=0)
+    rows = max((len(leaf) for leaf in jax.tree.leaves(batch) if np.ndim(leaf)), default=0)
     if weights * rows >= TURN:
         return jax.lax.map(lambda theta: one(theta, batch), particles)
     return jax.vmap(one, in_axes=(0, None))(particles, batch)
