@@ -85,6 +85,7 @@ class GymnasiumEnvironment:
             self.name, self.horizon = name, int(limit)
             self.observation_size = _observation_size(self._gym, one.observation_space)
             self.actions, self._translate = _actions(self._gym, one.action_space)
+            self._drawn = one.metadata.get("render_modes", ())
             self._spec = one.spec  # unlike the name, known in a process that registered nothing
         finally:
             one.close()
@@ -129,10 +130,7 @@ class GymnasiumEnvironment:
             ValueError: if the environment cannot be drawn.
         """
         checks.function("act", act)
-        probe = _build(self._spec, self.horizon)
-        modes = probe.metadata.get("render_modes", [])
-        probe.close()
-        if "rgb_array" not in modes:
+        if "rgb_array" not in self._drawn:
             raise ValueError(f"{self.name} cannot be drawn: it has no render mode 'rgb_array'")
         one = _build(self._spec, self.horizon, render_mode="rgb_array")
         frames, earned = [], 0.0
@@ -146,9 +144,7 @@ class GymnasiumEnvironment:
                 frames.append(one.render())
             rate = one.metadata.get("render_fps", 30)
         except self._gym.error.DependencyNotInstalled as error:
-            raise ImportError(
-                f"films need more packages: pip install 'spos[film]' ({error})"
-            ) from None
+            raise ImportError(f"films need pip install 'spos[film]' ({error})") from None
         finally:
             one.close()
         every = max(1, round(rate / FILM_RATE))
