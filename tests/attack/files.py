@@ -160,9 +160,12 @@ def _policies(folder: Path) -> Victim:
 def _estimator(folder: Path) -> Victim:
     model = SPOSRegressor(hidden=(3,), random_state=0)
     model.n_features_in_, model.n_iter_, model.n_rows_seen_ = 2, 10, 20.0
-    model.scaling_ = Scaling(np.zeros(2), np.ones(2), 1.5, 0.5)
+    model.n_outputs_, model.noise_, model.target_transform_ = 1, "constant", "none"
+    model.scaling_ = Scaling(
+        np.zeros(2), np.ones(2), y_centre=np.float64(1.5), y_unit=np.float64(0.5)
+    )
     model.feature_names_in_ = np.array(["height", "age"], object)
-    rows = np.ones((2, 2), np.float32)
+    rows = np.ones((2, 8), np.float32)  # columns are padded
     networks = model._network().start(jax.random.key(0), 4, rows, rows[:, 0])
     model.particles_ = jax.device_get(networks)
     path = model.save(folder / "model.npz")

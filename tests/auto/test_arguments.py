@@ -27,7 +27,8 @@ def refused(model=log_prob, start=START, **options):
 BROKEN = {"x": np.ones((4, 2)), "y": np.array([1.0, 2.0, np.nan, np.nan])}
 CASES = {
     "no step": (lambda: spos.spos(log_prob, None), "step_size must be given.*spos.fit"),
-    "minibatches": (refused(posterior(3)), "exact log-density.*minibatches"),
+    "memory": (refused(spos.saga(posterior(3))), "exact log-density.*minibatches"),
+    "a budget": (refused(posterior(3), num_draws=9), "num_draws must be left out with minib"),
     "three": (refused(start=START[:3]), "at least 4 particles, got 3"),
     "count": (refused(num_particles=7), "num_particles must be left out or the 6.*got 7"),
     "imq": (refused(kernel=spos.imq()), "kernel must be spos.rbf.*IMQ"),

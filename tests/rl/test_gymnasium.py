@@ -232,3 +232,24 @@ def test_a_time_limit_of_our_own_serves_environments_without_one():
     assert isinstance(task, GymnasiumEnvironment)
     assert task.collect(lean_left, 2, 0).truncated.all()
     task.close()
+
+
+def test_an_episode_becomes_a_film(tmp_path):
+    pytest.importorskip("pygame")
+    from PIL import Image
+
+    with make("CartPole-v1", horizon=12) as environment:
+        earned = environment.film(lambda seen: int(seen[2] > 0), tmp_path / "pole.gif", seed=1)
+        assert earned == 12
+        with Image.open(tmp_path / "pole.gif") as film:
+            assert 1 < film.n_frames <= 4  # of twelve every third, and equal ones once
+            assert film.size == (600, 400)
+        with pytest.raises(ValueError, match="act must return actions"):
+            environment.film(lambda seen: 7, tmp_path / "wrong.gif")
+        assert not (tmp_path / "wrong.gif").exists()
+
+
+def test_what_cannot_be_drawn_says_so(tmp_path):
+    drawn = pytest.raises(ValueError, match="Countdown-v0 cannot be drawn")
+    with make("Countdown-v0", horizon=2) as environment, drawn:
+        environment.film(lambda seen: 0, tmp_path / "none.gif")

@@ -52,6 +52,25 @@ def whole(hasty):
     return rl.train(Host(), **TINY, seed=3)
 
 
+def test_with_many_steps_an_iteration_a_stopped_run_ends_in_the_same_bits(tmp_path):
+    """New episodes are played in the first of them alone."""
+    more = {"gradient": "ppo", "num_epochs": 2, "num_minibatches": 2}
+    straight, host = rl.train(Host(), **TINY, **more, seed=3), Host()
+    seen = []
+
+    def stop(state, info):
+        seen.append((int(state.step), len(info["drift_norm"])))
+        return len(seen) == FEW
+
+    rl.train(host, **TINY, **more, seed=3, checkpoint=tmp_path, callback=stop)
+    assert seen == [(4, 4), (8, 4)]
+    assert len(host.seeds) == FEW
+    resumed = rl.train(host, **TINY, **more, seed=3, checkpoint=tmp_path)
+    assert len(host.seeds) == TINY["num_iterations"]
+    assert bits(resumed) == bits(straight)
+    assert resumed.settings == straight.settings
+
+
 def test_a_seed_decides_the_run(whole):
     assert whole.returns.shape == (4, 3)
     assert not whole.interrupted

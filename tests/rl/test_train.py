@@ -60,14 +60,68 @@ def test_a_seed_decides_the_run(learner, trained):
     assert (other.returns != trained.returns).any()
 
 
-def test_a_run_that_was_stopped_ends_in_the_same_bits(learner, trained, tmp_path):
-    half = learner.train(5, checkpoint=tmp_path, callback=lambda state, info: state.step == 1)
+PPO = {"num_epochs": 2, "num_minibatches": 2, "entropy": 0.01, "normalize_returns": True}
+
+
+@pytest.mark.parametrize(
+    ("gradient", "options"),
+    [("reinforce", {}), ("a2c", {}), ("ppo", PPO)],
+    ids=["reinforce", "a2c", "ppo"],
+)
+def test_a_run_that_was_stopped_ends_in_the_same_bits(gradient, options, tmp_path):
+    """Also its log: that of the run that was stopped is written anew."""
+    learner = rl.learner(line(), gradient=gradient, **TINY, **options)
+    straight = learner.train(5, callback=rl.csv_log(tmp_path / "straight.csv"))
+    updates = learner.target.num_updates
+    seen = []
+
+    def stop(state, info):
+        seen.append(int(state.step))
+        return True
+
+    half = learner.train(5, checkpoint=tmp_path / "run", callback=stop)
+    assert seen == [updates]
     assert half.interrupted
     assert half.num_iterations == 1
-    whole = learner.train(5, checkpoint=tmp_path)
-    assert (whole.returns == trained.returns).all()
-    once_more = learner.train(5, checkpoint=tmp_path)  # nothing is left to do
-    assert (once_more.returns == trained.returns).all()
+    log = rl.csv_log(tmp_path / "resumed.csv")
+    whole = learner.train(5, checkpoint=tmp_path / "run", callback=log)
+    assert bits(whole) == bits(straight)
+    assert whole.settings == straight.settings
+    assert (tmp_path / "resumed.csv").read_bytes() == (tmp_path / "straight.csv").read_bytes()
+    once_more = learner.train(5, checkpoint=tmp_path / "run")  # nothing is left to do
+    assert bits(once_more) == bits(straight)
+
+
+def bits(run):
+    return [np.asarray(leaf).tobytes() for leaf in (*jax.tree.leaves(run.particles), run.returns)]
+
+
+def test_a_log_has_a_row_an_iteration(learner, trained, tmp_path):
+    learner.train(5, callback=rl.csv_log(tmp_path / "log.csv"))
+    head, *rows = (tmp_path / "log.csv").read_text().splitlines()
+    assert head == "iteration,mean,sd,worst,median,best,coverage"
+    for n, row in enumerate(rows):
+        count, mean, sd, worst, median, best, coverage = row.split(",")
+        assert (int(count), coverage) == (n + 1, "")
+        returns = trained.returns[n]
+        expected = returns.mean(), returns.std(), returns.min(), np.median(returns), returns.max()
+        np.testing.assert_allclose([float(x) for x in (mean, sd, worst, median, best)], expected,
+                                   rtol=1e-4)  # fmt: skip
+    assert len(rows) == 3
+
+
+def test_normalized_observations_are_saved_with_the_policies(tmp_path):
+    run = rl.train(line(), gradient="ppo", num_minibatches=2, num_epochs=1, **TINY)
+    scale = run.settings["policy"]["scale"]
+    assert set(scale) == {"mean", "deviation"}
+    assert abs(scale["deviation"][0]) != 1.0
+    seen = np.asarray([0.3])
+    again = rl.load(run.save(tmp_path / "line.npz"))
+    assert (again.policy()(seen) == run.policy()(seen)).all()
+    plain = dataclasses.replace(run, settings=rl.learner(line(), **TINY).settings)
+    by_hand = (seen - scale["mean"]) / scale["deviation"]
+    np.testing.assert_allclose(plain.policy()(by_hand), run.policy()(seen), rtol=1e-4)
+    assert not np.allclose(plain.policy()(seen), run.policy()(seen), rtol=1e-3)
 
 
 def test_saved_policies_act_as_before(trained, tmp_path):
@@ -100,7 +154,11 @@ def test_a_network_with_the_wrong_outputs_is_refused():
     [
         ({"environment": "chess"}, "cartpole, swing_up, double_pendulum"),
         ({"method": "magic"}, "independent, svpg, spos"),
-        ({"gradient": "guess"}, "reinforce, a2c"),
+        ({"gradient": "guess"}, "reinforce, a2c, ppo"),
+        ({"gradient": "ppo", "clip": 2.0}, "clip"),
+        ({"gradient": "ppo", "num_epochs": 0}, "num_epochs must be at least 1"),
+        ({"entropy": -1.0}, "entropy must be a number above 0"),
+        ({"damping": 0.0}, "damping must be a number above 0"),
         ({"critic": "guess"}, "linear, network"),
         ({"num_episodes": 0}, "num_episodes must be at least 1"),
         ({"alpha": -1.0}, "alpha must be a number above 0"),

@@ -10,49 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from spos.rl.advantages import reinforce
-from spos.rl.trajectories import Trajectories
-from spos.targets.policy import PolicyTask, policy_posterior
-from spos.values import value
+from policy_by_hand import ACTIONS, ALIVE, EPISODES, GAMMA, REWARDS, SEEN, THETA, ByHand
+from spos.targets.policy import policy_posterior
 
 pytestmark = pytest.mark.usefixtures("hasty")
-
-# two particles, four steps, three episodes, observations of two numbers
-RANDOM = np.random.default_rng(0)
-THETA = RANDOM.normal(size=(2, 2)).astype(np.float32)
-SEEN, ACTIONS = RANDOM.normal(size=(2, 4, 3, 2)), RANDOM.normal(size=(2, 4, 3))
-ALIVE = np.ones((2, 4, 3))
-ALIVE[0, 2:, 1] = 0.0
-REWARDS = RANDOM.normal(size=(2, 4, 3)) * ALIVE
-OVER = np.zeros((2, 3), bool)
-EPISODES = Trajectories(
-    *(jnp.asarray(part, jnp.float32) for part in (SEEN, ACTIONS, REWARDS, ALIVE)),
-    *(jnp.asarray(part) for part in (~OVER, OVER)),
-    jnp.zeros((2, 3, 2)),
-)
-GAMMA = 0.9
-
-
-def log_policy(theta, observation, action):
-    """A normal action around a linear mean, up to a constant."""
-    return -0.5 * (action - observation @ theta) ** 2
-
-
-@value
-class ByHand(PolicyTask):
-    num_cells = 2
-
-    def play(self, particles, key):
-        return EPISODES
-
-    def log_policy(self, theta, observation, action):
-        return log_policy(theta, observation, action)
-
-    def advantages(self, critic, episodes):
-        return reinforce(GAMMA).judge(critic, episodes)
-
-    def cells(self, seen):
-        return (jnp.asarray([jnp.max(seen), jnp.min(seen)]) > 0).astype(jnp.float32)
 
 
 def target(alpha=2.0, **options):
@@ -144,6 +105,11 @@ def test_settings_follow_from_the_values():
         "log_prior": None,
         "num_iterations": 3,
         "standardize": True,
+        "surrogate": {"type": "logprobability", "num_epochs": 1, "num_minibatches": 1},
+        "entropy": None,
+        "natural": None,
+        "normalize_observations": False,
+        "normalize_returns": False,
     }
     assert target() == target()
     assert target() != target(3.0)

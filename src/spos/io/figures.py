@@ -7,7 +7,7 @@ Matplotlib is only imported when something is drawn.
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,19 +105,30 @@ def gif(moving: Moving) -> bytes:
     """The frames as a GIF without end. All share the colours of the first one."""
     _matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
 
     canvas = FigureCanvasAgg(moving.figure)
-    images: list[Any] = []
     moving.figure.set_dpi(FILM_DPI)
-    for n in range(moving.frames):
-        moving.show(n)
-        canvas.draw()
-        image = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+
+    def frames() -> Iterator[np.ndarray]:
+        for n in range(moving.frames):
+            moving.show(n)
+            canvas.draw()
+            yield np.asarray(canvas.buffer_rgba())
+
+    return gif_of_frames(frames(), moving.seconds)
+
+
+def gif_of_frames(frames: Iterable[np.ndarray], seconds: float) -> bytes:
+    """Pictures (height, width, 3 or 4), each of which lasts `seconds`, as a GIF without end."""
+    from PIL import Image
+
+    images: list[Any] = []
+    for frame in frames:
+        image = Image.fromarray(frame).convert("RGB")
         first = images[0] if images else image.quantize(32, Image.Quantize.MAXCOVERAGE)
         images.append(image.quantize(palette=first, dither=Image.Dither.NONE))
     buffer = io.BytesIO()
-    pause = round(1000 * moving.seconds)
+    pause = round(1000 * seconds)
     images[0].save(
         buffer, format="GIF", save_all=True, append_images=images[1:], duration=pause, loop=0
     )

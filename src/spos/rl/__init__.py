@@ -3,6 +3,8 @@
 trained = spos.rl.train("swing_up", method="spos", gradient="a2c")
 """
 
+from spos.rl import deployed
+from spos.rl.csv_log import csv_log
 from spos.rl.gymnasium import gymnasium
 from spos.rl.learning import Learner
 from spos.rl.train import learner, train
@@ -15,6 +17,8 @@ __all__ = [
     "Network",
     "Trained",
     "Trajectories",
+    "csv_log",
+    "deployed",
     "gymnasium",
     "learner",
     "load",

@@ -1,7 +1,7 @@
 """How much better than expected each action was, from the episodes of one particle.
 
     reinforce    A_t = Σ_k γ^k r_{t+k}
-    a2c          A_t = Σ_k (γλ)^k δ_{t+k},    δ_t = r_t + γ V(o_{t+1}) - V(o_t)
+    a2c, ppo     A_t = Σ_k (γλ)^k δ_{t+k},    δ_t = r_t + γ V(o_{t+1}) - V(o_t)
 
 The sums run to the end of the episode. V is a critic of the particle's own (`critics.py`). It is
 fitted after it was used, to the targets A_t + V(o_t) of the same episodes: a critic that has seen
@@ -110,14 +110,11 @@ def a2c(gamma: Number = 0.99, lam: Number = 1.0, critic: str = "linear") -> A2C:
     return A2C(_discount("gamma", gamma), _discount("lam", lam), critics.make(critic))
 
 
-GRADIENTS = (Reinforce.name, A2C.name)
-
-
 def make(name: str, gamma: Number, lam: Number, critic: str) -> Advantages:
     """The advantages of this policy gradient.
 
     Args:
-        name: "reinforce", which takes `gamma` alone, or "a2c".
+        name: "reinforce", which takes `gamma` alone, "a2c" or "ppo".
         gamma: the discount γ.
         lam: λ of generalized advantages.
         critic: "linear" or "network".
@@ -125,8 +122,7 @@ def make(name: str, gamma: Number, lam: Number, critic: str) -> Advantages:
     Returns:
         The way to judge actions.
     """
-    checks.one_of("gradient", name, GRADIENTS)
-    return a2c(gamma, lam, critic) if name == A2C.name else reinforce(gamma)
+    return reinforce(gamma) if name == Reinforce.name else a2c(gamma, lam, critic)
 
 
 def generalized(

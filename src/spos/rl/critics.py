@@ -102,16 +102,22 @@ class NetworkCritic(Critic):
         deviation = jnp.sqrt(jnp.sum(alive * (targets - mean) ** 2) / total) + 1e-8
         goal = (targets - mean) / deviation
 
-        def loss(theta: PyTree, part: slice) -> jax.Array:
+        def loss(theta: PyTree, part: jax.Array) -> jax.Array:
+            counted = alive[part] * (part < len(alive))[:, None]
             off = _raw(theta, episodes.observations[part]) - goal[part]
-            return jnp.sum(alive[part] * off**2) / (jnp.sum(alive[part]) + 1e-8)
+            return jnp.sum(counted * off**2) / (jnp.sum(counted) + 1e-8)
 
         optimizer = optax.adam(NETWORK_RATE)
-        theta, state = memory["theta"], memory["optimizer"]
-        for n in range(NETWORK_STEPS):
-            gradient = jax.grad(loss)(theta, slice(n, None, NETWORK_STEPS))
-            updates, state = optimizer.update(gradient, state)
-            theta = optax.apply_updates(theta, updates)
+
+        def step(carry: tuple[PyTree, Any], part: jax.Array) -> tuple[tuple[PyTree, Any], None]:
+            theta, state = carry
+            updates, state = optimizer.update(jax.grad(loss)(theta, part), state)
+            return (optax.apply_updates(theta, updates), state), None
+
+        # a loop, since ten steps written out take longer to compile than all else
+        rows = -(-len(alive) // NETWORK_STEPS)
+        parts = jnp.arange(rows * NETWORK_STEPS).reshape(rows, NETWORK_STEPS).T
+        (theta, state), _ = jax.lax.scan(step, (memory["theta"], memory["optimizer"]), parts)
         return {"theta": theta, "optimizer": state, "mean": mean, "deviation": deviation}
 
 

@@ -139,7 +139,9 @@ def blank(outline: Outline, num: int, particles: Particles) -> Trajectories:
     """Episodes by shape alone, for an environment that cannot be traced."""
     count, size = len(jax.tree.leaves(particles)[0]), outline.observation_size
     steps, ends = (count, outline.horizon, num), (count, num)
-    action = (outline.actions.size,) if isinstance(outline.actions, Continuous) else ()
-    rows = [jnp.zeros(shape) for shape in ((*steps, size), (*steps, *action), steps, steps)]
+    actions = jnp.zeros(steps, jnp.int32)
+    if isinstance(outline.actions, Continuous):
+        actions = jnp.zeros((*steps, outline.actions.size))
+    rows = [jnp.zeros((*steps, size)), actions, jnp.zeros(steps), jnp.zeros(steps)]
     over = jnp.zeros(ends, bool)
     return Trajectories._make((*rows, over, over, jnp.zeros((*ends, size))))

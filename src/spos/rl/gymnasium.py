@@ -16,16 +16,21 @@ of steps: `collect` runs `num` of them side by side and hands back their `Trajec
 import difflib
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spos import checks
+from spos.io.figures import gif_of_frames
+from spos.io.files import write_whole
 from spos.rl.envs.environment import Actions, Continuous, Discrete
 from spos.rl.episodes import Act
 from spos.rl.trajectories import Trajectories
+from spos.types import PathLike
 
 MODES = ("sync", "async")
+FILM_RATE = 15  # frames a second: more would make large files
 
 
 def gymnasium(
@@ -80,6 +85,7 @@ class GymnasiumEnvironment:
             self.name, self.horizon = name, int(limit)
             self.observation_size = _observation_size(self._gym, one.observation_space)
             self.actions, self._translate = _actions(self._gym, one.action_space)
+            self._drawn = one.metadata.get("render_modes", ())
             self._spec = one.spec  # unlike the name, known in a process that registered nothing
         finally:
             one.close()
@@ -107,6 +113,43 @@ class GymnasiumEnvironment:
         except BaseException:  # a vector interrupted half-way cannot be used again
             self.close()
             raise
+
+    def film(self, act: Callable[[np.ndarray], Any], path: PathLike, *, seed: int = 0) -> float:
+        """Draw one episode as an animated GIF. Needs `pip install 'spos[film]'`.
+
+        Args:
+            act: from an observation to an action, such as `trained.policy()`.
+            path: of the file.
+            seed: the same seed gives the same episode.
+
+        Returns:
+            The return of the episode.
+
+        Raises:
+            ImportError: if what draws the environment is not installed.
+            ValueError: if the environment cannot be drawn.
+        """
+        checks.function("act", act)
+        if "rgb_array" not in self._drawn:
+            raise ValueError(f"{self.name} cannot be drawn: it has no render mode 'rgb_array'")
+        one = _build(self._spec, self.horizon, render_mode="rgb_array")
+        frames, earned = [], 0.0
+        try:
+            seen, _ = one.reset(seed=checks.whole("seed", seed, at_least=0))
+            over = False
+            while not over:
+                chosen = self._checked_actions(np.asarray(act(seen))[None], 1)
+                seen, reward, ended, out_of_time, _ = one.step(self._translate(chosen)[0])
+                earned, over = earned + float(reward), ended or out_of_time
+                frames.append(one.render())
+            rate = one.metadata.get("render_fps", 30)
+        except self._gym.error.DependencyNotInstalled as error:
+            raise ImportError(f"films need pip install 'spos[film]' ({error})") from None
+        finally:
+            one.close()
+        every = max(1, round(rate / FILM_RATE))
+        write_whole(Path(path), gif_of_frames(frames[::every], every / rate))
+        return earned
 
     def close(self) -> None:
         """End the environments and their processes; a later `collect` opens new ones."""
@@ -213,9 +256,9 @@ def _open(gym: Any, name: str, options: dict[str, Any]) -> Any:
         ) from None
 
 
-def _build(spec: Any, horizon: int) -> Any:
+def _build(spec: Any, horizon: int, **options: Any) -> Any:
     gym = _package()
-    one = gym.make(spec, max_episode_steps=horizon, disable_env_checker=True)
+    one = gym.make(spec, max_episode_steps=horizon, disable_env_checker=True, **options)
     return gym.wrappers.FlattenObservation(one)
 
 

@@ -1,9 +1,9 @@
 """A learner: a task, a method and their settings, ready to train from any seed.
 
 An iteration is: every particle plays its episodes, its score is the policy gradient over α, and the
-sampler takes a step. With a pure environment all of it is one compiled function inside
-`spos.sample`; with one that lives outside, such as Gymnasium's, the episodes are played first and
-handed to the same step as its batch (`outside.py`).
+sampler takes a step, or several where the gradient allows it. With a pure environment all of it is
+one compiled function inside `spos.sample`; with one that lives outside, such as Gymnasium's, the
+episodes are played first and handed to the same step as its batch (`outside.py`).
 """
 
 import functools
@@ -24,12 +24,12 @@ from spos.result import Result, versions
 from spos.rl.envs import Discrete, Environment
 from spos.rl.episodes import play_outside
 from spos.rl.outside import sample_outside
-from spos.rl.policies import Policy, hidden_layers
+from spos.rl.policies import Policy, hidden_layers, own_network
 from spos.rl.task import ControlTask
 from spos.rl.trained import Trained
 from spos.rl.trajectories import Trajectories
-from spos.targets.policy import PolicyPosterior
-from spos.types import Particles, PathLike
+from spos.targets.policy import Memory, PolicyPosterior
+from spos.types import Particles, PathLike, State
 from spos.values import described
 
 
@@ -42,12 +42,14 @@ class Learner:
     Attributes:
         environment: the task.
         method: "spos", "svpg" or "independent".
+        gradient: "ppo", "a2c" or "reinforce".
         sampler: that method applied to the posterior of policies.
         num_particles: how many policies learn.
     """
 
     environment: Any
     method: str
+    gradient: str
     sampler: Sampler
     num_particles: int
 
@@ -81,26 +83,36 @@ class Learner:
         return self.target.num_iterations
 
     @property
+    def num_steps(self) -> int:
+        """The steps of the sampler in a whole run: one or more in an iteration."""
+        return self.num_iterations * self.target.num_updates
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What is shown and saved of a run: plain data."""
-        environment, judge = self.task.environment, self.task.judge
+        environment, judge, target = self.task.environment, self.task.judge, self.target
         actions, hidden = environment.actions, hidden_layers(self.policy)
         discrete = isinstance(actions, Discrete)
         told = {
             "environment": environment.name,
             "method": self.method,
-            "gradient": judge.name,
+            "gradient": self.gradient,
             "num_iterations": self.num_iterations,
             "num_particles": self.num_particles,
             "num_episodes": self.num_episodes,
             "horizon": environment.horizon,
             "step_size": self.sampler.step_size,
             "beta": getattr(self.sampler, "beta", None),
-            "alpha": self.target.alpha,
+            "alpha": target.alpha,
             "gamma": getattr(judge, "gamma", None),
             "lam": getattr(judge, "lam", None),
             "critic": judge.critic.name if hasattr(judge, "critic") else None,
-            "standardize": self.target.standardize,
+            "standardize": target.standardize,
+            "surrogate": target.surrogate,
+            "entropy": target.entropy,
+            "natural": target.natural,
+            "normalize_observations": target.normalize_observations,
+            "normalize_returns": target.normalize_returns,
             "policy": {
                 "observation_size": environment.observation_size,
                 "actions": "discrete" if discrete else "continuous",
@@ -159,14 +171,14 @@ class Learner:
         checks.seed("seed", seed)
         run: Callable[..., Result]
         if isinstance(self.environment, Environment):
-            run = functools.partial(sample, callback_every=1)
+            run = functools.partial(sample, callback_every=self.target.num_updates)
         else:
             run = functools.partial(sample_outside, play=self._play_outside)
         try:
             result = run(
                 self.sampler,
                 self.start(seed),
-                self.num_iterations,
+                self.num_steps,
                 seed=seed,
                 callback=callback,
                 progress=progress,
@@ -179,31 +191,46 @@ class Learner:
             self._explain(error, seed)
         return self._trained(result, seed)
 
-    def _play_outside(self, particles: Particles, key: jax.Array) -> Trajectories:
-        return play_outside(self.environment, self.policy, self.num_episodes, particles, key)
+    def _play_outside(self, state: State, key: jax.Array) -> Trajectories:
+        policy = self._playing(state.score_memory).policy
+        return play_outside(self.environment, policy, self.num_episodes, state.particles, key)
+
+    def _playing(self, memory: Memory) -> ControlTask:
+        """The task whose policies see what those of the next episodes will see."""
+        task = self.target.playing(memory)
+        assert isinstance(task, ControlTask)
+        return task
 
     def _trained(self, result: Result, seed: int) -> Trained:
-        memory, done = result.score_memory, result.num_steps
+        memory: Memory = result.score_memory
+        done = int(memory.iteration)
         coverage = np.asarray(memory.coverage)[:done] if memory.visited.size else np.empty(0)
+        settings = {**self.settings, "seed": seed}
+        if memory.seen is not None:
+            known = {"mean": memory.seen.mean, "deviation": memory.seen.deviation}
+            scale = {name: np.asarray(one).tolist() for name, one in known.items()}
+            settings["policy"] = {**settings["policy"], "scale": scale}
         return Trained(
             particles=result.particles,
             returns=np.asarray(memory.returns)[:done],
             coverage=coverage,
-            settings={**self.settings, "seed": seed},
+            settings=settings,
             versions=versions(),
             seconds=result.seconds,
-            interrupted=result.interrupted or done < self.num_iterations,
-            network=None if hidden_layers(self.policy) is not None else self.policy.network,
+            interrupted=result.interrupted or result.num_steps < self.num_steps,
+            network=own_network(self.policy),
         )
 
     def _explain(self, error: NonFiniteError, seed: int) -> NoReturn:
         """Was it the environment? Then say where; the state before is kept in the error."""
         state = error.state
         key = jax.random.fold_in(run_key(seed), state.step)
-        where = first_bad(self.task.play(state.particles, draw(self.sampler, key, state.step)))
+        playing = self._playing(state.score_memory)
+        where = first_bad(playing.play(state.particles, draw(self.sampler, key, state.step)))
         if where is None:
             raise error
-        message = f"iteration {int(state.step)}: {where}. Check the environment there."
+        iteration = int(state.step) // self.target.num_updates
+        message = f"iteration {iteration}: {where}. Check the environment there."
         raise NonFiniteError(message, error.state, error.result) from error
 
 

@@ -1,8 +1,9 @@
 """The run of a task that lives outside the compiled program, such as one of Gymnasium.
 
 `spos.sample` for such a task: the episodes of an iteration are played on the host and handed to the
-compiled step as its batch. All randomness of iteration k, the seed of the environment included,
-depends on the key of the run and on k alone, so that an interrupted run ends in the same bits.
+compiled steps on them as their batch. All randomness of a step, the seed of the environment
+included, depends on the key of the run and on the step's number alone, so that an interrupted run
+ends in the same bits.
 """
 
 import contextlib
@@ -23,9 +24,10 @@ from spos.loop.guard import NonFiniteError
 from spos.loop.run import run_key
 from spos.programs import compiled
 from spos.result import Result, versions
+from spos.targets.policy import PolicyPosterior
 from spos.types import Info, Particles, PathLike, State
 
-Play = Callable[[Particles, jax.Array], Any]  # (particles, key) -> episodes
+Play = Callable[[State, jax.Array], Any]  # (state, key) -> episodes
 
 
 def sample_outside(
@@ -45,8 +47,8 @@ def sample_outside(
     Args:
         sampler: of a `PolicyPosterior`.
         particles: where to begin.
-        num_steps: how many iterations to do.
-        play: `play(particles, key)` gives the episodes of an iteration.
+        num_steps: how many steps to do, a multiple of those on one set of episodes.
+        play: `play(state, key)` gives the episodes of an iteration.
         seed: the same seed gives the same bits.
         callback: called as `callback(state, info)` after each iteration; a true return value ends
             the run.
@@ -81,7 +83,8 @@ def sample_outside(
             while run.done < num_steps:
                 run.iterate(play)
                 if bar is not None:
-                    returns = run.state.score_memory.returns[run.done - 1]
+                    memory = run.state.score_memory
+                    returns = memory.returns[memory.iteration - 1]
                     bar.update(run.done, mean=float(returns.mean()))
                 if saver is not None and saver.due():
                     saver.save(run.state, run.records())
@@ -102,6 +105,8 @@ class _Run:
         self.info: list[dict[str, np.ndarray]] = []
         self.began, self.interrupted = time.monotonic(), False
         self.ended: float | None = None
+        assert isinstance(sampler.target, PolicyPosterior)
+        self.num_updates = sampler.target.num_updates
 
     @property
     def done(self) -> int:
@@ -126,14 +131,13 @@ class _Run:
         key = jax.random.fold_in(self.key, self.state.step)
         try:
             # folded in like the batches of all other targets, apart from the noise of the step
-            episodes = play(self.state.particles, jax.random.fold_in(key, 2))
+            episodes = play(self.state, jax.random.fold_in(key, 2))
         except FloatingPointError as error:
             raise self._failed(str(error)) from error
-        state, info, finite = _step(self.sampler, key, self.state, episodes)
+        state, info, finite = _steps(self.num_updates, self.sampler, self.key, self.state, episodes)
         if not finite:
             raise self._failed("a particle is no longer finite. Use a smaller step_size")
-        seen = {name: np.asarray(one)[None] for name, one in info._asdict().items()}
-        self.info.append(seen)
+        self.info.append({name: np.asarray(one) for name, one in info._asdict().items()})
         self.state = state
 
     def records(self) -> dict[str, np.ndarray]:
@@ -154,7 +158,8 @@ class _Run:
         )
 
     def _failed(self, what: str) -> NonFiniteError:
-        return NonFiniteError(f"iteration {self.done}: {what}.", self.state, self.result())
+        iteration = self.done // self.num_updates
+        return NonFiniteError(f"iteration {iteration}: {what}.", self.state, self.result())
 
     def _joined(self) -> dict[str, np.ndarray]:
         return {
@@ -166,10 +171,15 @@ class _Run:
         return (self.ended or time.monotonic()) - self.began
 
 
-@compiled()
-def _step(
-    sampler: Sampler, key: jax.Array, state: State, episodes: Any
+@compiled(1)
+def _steps(
+    num_updates: int, sampler: Sampler, key: jax.Array, state: State, episodes: Any
 ) -> tuple[State, Info, jax.Array]:
-    state, info = sampler.step(key, state, episodes)
+    """All steps on these episodes; from the second on they are in the memory."""
+
+    def step(state: State, _: None) -> tuple[State, Info]:
+        return sampler.step(jax.random.fold_in(key, state.step), state, episodes)
+
+    state, info = jax.lax.scan(step, state, None, length=num_updates)
     finite = [jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles)]
     return state, info, jnp.stack(finite).all()

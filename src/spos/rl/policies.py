@@ -6,10 +6,13 @@
 μ and l are the outputs of a network, by default tanh layers of 25 and 10 with Glorot's uniform
 start. log σ is a parameter of the particle beside those of the network and starts at 0. All noise
 of an episode is drawn before it begins: acting is then a plain function, and noise comes in bulk.
+Where observations are normalized, the network sees (o - mean) / deviation (`Scaled`).
 """
 
+import dataclasses
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
@@ -18,21 +21,43 @@ import numpy as np
 from spos.dynamics.noise import normal_matrix
 from spos.rl.envs import Actions, Continuous, Discrete
 from spos.targets.layers import AnyNetwork, Dense, Network, network, tanh_network
-from spos.types import Particles, PyTree
+from spos.types import Array, Particles, PyTree
 from spos.values import Value, static, value
 
 HIDDEN = (25, 10)
 
 
 @value
+class Scaled(Value):
+    """A network that sees its inputs less their mean, in deviations."""
+
+    network: AnyNetwork
+    mean: Array
+    deviation: Array
+
+    def init(self, key: jax.Array) -> PyTree:
+        """The parameters of the network itself."""
+        return self.network.init(key)
+
+    def apply(self, theta: PyTree, x: jax.Array) -> jax.Array:
+        """Its outputs."""
+        return self.network.apply(theta, (x - self.mean) / self.deviation)
+
+
+@value
 class Policy(Value):
     """A distribution over actions for every observation, of one particle."""
 
-    network: AnyNetwork
+    network: AnyNetwork | Scaled
 
     def init(self, key: jax.Array) -> PyTree:
         """The parameters of one particle before training."""
         return self.network.init(key)
+
+    def seeing(self, mean: Array, deviation: Array) -> Self:
+        """The policy that sees (o - mean) / deviation in place of o."""
+        assert not isinstance(self.network, Scaled)
+        return dataclasses.replace(self, network=Scaled(self.network, mean, deviation))
 
     def noise(self, key: jax.Array, shape: tuple[int, int]) -> jax.Array:
         """The noise of so many actions, with one more axis for that of one action."""
@@ -44,6 +69,10 @@ class Policy(Value):
 
     def log_prob(self, theta: PyTree, observation: jax.Array, action: jax.Array) -> jax.Array:
         """log π_θ(action | observation)."""
+        raise NotImplementedError
+
+    def entropy(self, theta: PyTree, observation: jax.Array) -> jax.Array:
+        """The entropy of π_θ(· | observation)."""
         raise NotImplementedError
 
     def average(self, particles: Particles, observation: jax.Array) -> jax.Array:
@@ -72,6 +101,9 @@ class GaussianPolicy(Policy):
         z = (action - self._mean(theta, observation)) * jnp.exp(-theta["log_std"])
         return jnp.sum(-0.5 * z * z - theta["log_std"] - 0.5 * np.log(2 * np.pi).astype(np.float32))
 
+    def entropy(self, theta: PyTree, observation: jax.Array) -> jax.Array:
+        return jnp.sum(theta["log_std"]) + 0.5 * self.size * (1.0 + math.log(2 * math.pi))
+
     def average(self, particles: Particles, observation: jax.Array) -> jax.Array:
         return jnp.mean(jax.vmap(self._mean, (0, None))(particles, observation), axis=0)
 
@@ -94,6 +126,10 @@ class CategoricalPolicy(Policy):
     def log_prob(self, theta: PyTree, observation: jax.Array, action: jax.Array) -> jax.Array:
         logs = jax.nn.log_softmax(self.network.apply(theta, observation))
         return logs[action.astype(jnp.int32)]
+
+    def entropy(self, theta: PyTree, observation: jax.Array) -> jax.Array:
+        logs = jax.nn.log_softmax(self.network.apply(theta, observation))
+        return -jnp.sum(jnp.exp(logs) * logs)
 
     def average(self, particles: Particles, observation: jax.Array) -> jax.Array:
         odds = jax.vmap(self.network.apply, (0, None))(particles, observation)
@@ -160,3 +196,9 @@ def hidden_layers(policy: Policy) -> tuple[int, ...] | None:
     if isinstance(used, Dense) and used.activation == "tanh":
         return used.sizes[1:-1]
     return None
+
+
+def own_network(policy: Policy) -> AnyNetwork | None:
+    """The network of one's own that a policy has; None for one that `make` builds."""
+    used = policy.network
+    return None if isinstance(used, Scaled) or hidden_layers(policy) is not None else used

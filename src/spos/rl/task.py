@@ -4,7 +4,8 @@ All of them are values, so that learners of one structure share one compiled pro
 are structure.
 """
 
-from typing import Any
+import dataclasses
+from typing import Any, Self
 
 import jax
 
@@ -14,6 +15,7 @@ from spos.rl.coverage import Grid
 from spos.rl.envs.environment import Environment, Outline
 from spos.rl.policies import Policy
 from spos.rl.trajectories import Trajectories
+from spos.targets.moments import Moments
 from spos.targets.policy import PolicyTask
 from spos.types import Particles, PyTree
 from spos.values import described, static, value
@@ -34,6 +36,16 @@ class ControlTask(PolicyTask):
 
     def log_policy(self, theta: PyTree, observation: jax.Array, action: jax.Array) -> jax.Array:
         return self.policy.log_prob(theta, observation, action)
+
+    def entropy(self, theta: PyTree, observation: jax.Array) -> jax.Array:
+        return self.policy.entropy(theta, observation)
+
+    def seeing(self, seen: Moments) -> Self:
+        return dataclasses.replace(self, policy=self.policy.seeing(seen.mean, seen.deviation))
+
+    @property
+    def observation_size(self) -> int:
+        return int(self.environment.observation_size)
 
     def first_critic(self) -> PyTree:
         return self.judge.first(self.environment.observation_size)

@@ -11,7 +11,7 @@ import numpy as np
 
 from spos import checks
 from spos.io import archive
-from spos.rl import policies
+from spos.rl import deployed, policies
 from spos.rl.envs import Continuous, Discrete
 from spos.rl.policies import Policy
 from spos.targets.layers import AnyNetwork
@@ -91,14 +91,11 @@ class Trained:
         """
         if key is not None and particle is not None:
             raise ValueError("give key or particle, not both")
-        count = len(jax.tree.leaves(self.particles)[0])
         if key is not None:
             checks.key("key", key)
+            count = len(jax.tree.leaves(self.particles)[0])
             particle = int(jax.random.randint(key, (), 0, count))
-        if particle is not None:
-            checks.whole("particle", particle, at_least=0, below=count)
-        chosen = slice(None) if particle is None else slice(particle, particle + 1)
-        some = jax.tree.map(lambda leaf: jnp.asarray(leaf[chosen]), self.particles)
+        some = self._some(particle)
         average = jax.jit(self._policy().average)
         return lambda observation: np.asarray(average(some, jnp.asarray(observation, jnp.float32)))
 
@@ -116,12 +113,54 @@ class Trained:
         archive.save_fields(path, FORMAT, {**vars(self), **own}, SAVED)
         return path
 
+    def export(self, path: PathLike, *, particle: int | None = None) -> Path:
+        """Write the policies for deployment: `spos.rl.deployed` reads them with NumPy alone.
+
+        Args:
+            path: of the file.
+            particle: the number of the one that acts; all together without.
+
+        Returns:
+            The path.
+
+        Raises:
+            ValueError: if the policies have a network of their own, or there is no such particle.
+        """
+        if self.network is not None:
+            raise ValueError("network must be the default one to be exported, got one of your own")
+        some, about = self._some(particle), self.settings["policy"]
+        theta = some["network"] if about["actions"] == "continuous" else some
+        arrays = {name: np.asarray(leaf, np.float32) for name, leaf in theta.items()}
+        if (scale := about.get("scale")) is not None:  # the first layer sees to it
+            mean, deviation = (np.asarray(scale[name]) for name in ("mean", "deviation"))
+            first = arrays["w0"] / deviation[:, None]
+            arrays["b0"] = (arrays["b0"] - mean @ first).astype(np.float32)
+            arrays["w0"] = first.astype(np.float32)
+        told = {name: about[name] for name in ("observation_size", "actions", "size", "hidden")}
+        environment = self.settings["environment"]
+        meta = {"format": deployed.FORMAT, "environment": environment, **told}
+        archive.write(Path(path), arrays, meta)
+        return Path(path)
+
+    def _some(self, particle: int | None) -> Any:
+        """The particle of this number as a cloud of one, or all of them."""
+        count = len(jax.tree.leaves(self.particles)[0])
+        if particle is not None:
+            checks.whole("particle", particle, at_least=0, below=count)
+        chosen = slice(None) if particle is None else slice(particle, particle + 1)
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf[chosen]), self.particles)
+
     def _policy(self) -> Policy:
         about = self.settings["policy"]
         kind: Any = {"discrete": Discrete, "continuous": Continuous}[about["actions"]]
-        return policies.make(
+        made = policies.make(
             about["observation_size"], kind(about["size"]), about["hidden"], self.network
         )
+        scale = about.get("scale")  # of normalized observations
+        if scale is None:
+            return made
+        mean, deviation = (np.asarray(scale[name], np.float32) for name in ("mean", "deviation"))
+        return made.seeing(mean, deviation)
 
 
 OWN_NETWORK = "own network"

@@ -13,106 +13,57 @@ in every step. That is how policy gradients are usually made robust; it measures
 deviation σ_A of the particle's advantages, so that α is in these units too. Without it the gradient
 is unbiased wherever the advantages are.
 
+**Many steps on the same episodes.** Where the surrogate allows it (`surrogates.py`), new episodes
+are played in the first of `surrogate.num_updates` steps. They are kept in the memory for the
+others, each of which takes its score from a random part of the rows.
+
+**Options.** All of them change what a score is, so that no algorithm knows of them:
+
+    entropy                   J + c E[Σ_t H(π_θ(· | o_t))], with analytic entropies
+    natural                   the scores' natural gradient (`natural.py`)
+    normalize_observations    policies and critics see (o - mean) / deviation of all observations so
+                              far, of all particles: one scale for all, so that they stay comparable
+    normalize_returns         rewards are in units of the deviation of all returns so far
+
 **Memory.** The scores remember the particles' critics, the returns of every iteration and which
 cells of the observations' grid have been visited: whatever continues a run has its curves too.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.targets import moments, natural
+from spos.targets.moments import Moments
+from spos.targets.natural import NaturalGradient
+from spos.targets.policy_task import Episodes as Episodes
+from spos.targets.policy_task import PolicyTask as PolicyTask
+from spos.targets.rows import Rows, minibatch
+from spos.targets.rows import standardized as standardized
+from spos.targets.surrogates import LogProbability, Surrogate
 from spos.targets.target import Target
 from spos.types import Number, Particles, PyTree
-from spos.values import Value, as_function, static, value
+from spos.values import as_function, static, value
 
 LogPrior = Callable[[PyTree], jax.Array]
-
-
-class Episodes(Protocol):
-    """What the gradient needs of episodes: time first, then episodes, and particles before both
-    where all of them played. `spos.rl.Trajectories` has all of it."""
-
-    @property
-    def observations(self) -> Any:
-        """(T, num, o): what the policy saw before it acted."""
-
-    @property
-    def actions(self) -> Any:
-        """(T, num, …)."""
-
-    @property
-    def rewards(self) -> Any:
-        """(T, num): 0 after an episode's end."""
-
-    @property
-    def alive(self) -> Any:
-        """(T, num): 1 while the step counted, 0 after an episode's end."""
+PLAIN = LogProbability()
 
 
 class Memory(NamedTuple):
     """What the scores of a policy remember."""
 
     critics: PyTree  # one a particle
-    iteration: jax.Array
+    iteration: jax.Array  # sets of episodes so far
     returns: jax.Array  # (iterations, M): the mean return of a particle's episodes
     coverage: jax.Array  # (iterations,): the share of cells visited by any particle so far
     visited: jax.Array  # (cells,): 1 where someone has been
-
-
-@value
-class PolicyTask(Value):
-    """What the posterior of a policy is made of. A task of one's own is a value with these methods.
-
-    All but `play` are of one particle.
-    """
-
-    def play(self, particles: Particles, key: jax.Array) -> Any:
-        """`Episodes` of every particle.
-
-        Args:
-            particles: the parameters of M policies.
-            key: all randomness of the episodes.
-
-        Returns:
-            Episodes whose arrays have a leading axis of particles.
-        """
-        raise NotImplementedError
-
-    def log_policy(self, theta: PyTree, observation: jax.Array, action: jax.Array) -> jax.Array:
-        """log π_θ(action | observation), one number."""
-        raise NotImplementedError
-
-    def first_critic(self) -> PyTree:
-        """What one particle's critic knows before its first episodes; nothing without a critic."""
-        return ()
-
-    def advantages(self, critic: PyTree, episodes: Any) -> tuple[jax.Array, PyTree]:
-        """How much better than expected each action was.
-
-        Args:
-            critic: of the particle.
-            episodes: `Episodes` of the particle.
-
-        Returns:
-            The advantages (T, num), and the critic that has seen these episodes.
-        """
-        raise NotImplementedError
-
-    @property
-    def num_cells(self) -> int:
-        """The number of cells of the grid; 0 without one."""
-        return 0
-
-    def cells(self, observations: jax.Array) -> jax.Array:
-        """From observations (T, num, o) to a vector with 1 for each cell that was visited."""
-        return jnp.zeros(self.num_cells)
-
-    def draw(self, key: jax.Array) -> Any:
-        """The batch of a step: a key for `play`, unless another way of playing has its own."""
-        return key
+    update: jax.Array  # the number of the next step on the episodes that are kept
+    kept: Rows | None  # with a leading axis of particles; None where one step uses them up
+    seen: Moments | None  # of the observations, where they are normalized
+    earned: Moments | None  # of the returns, where they are
 
 
 @value
@@ -124,13 +75,24 @@ class PolicyPosterior(Target):
     log_prior: LogPrior | None = None
     num_iterations: int = static(default=1)
     standardize: bool = static(default=True)
+    surrogate: Surrogate = PLAIN
+    entropy: Number | None = None
+    natural: NaturalGradient | None = None
+    normalize_observations: bool = static(default=False)
+    normalize_returns: bool = static(default=False)
 
     remembers: ClassVar[bool] = True
     independent: ClassVar[bool] = False  # what was visited is counted over all particles
 
+    @property
+    def num_updates(self) -> int:
+        """The steps of a sampler on one set of episodes."""
+        return self.surrogate.num_updates
+
     def log_prob(self, theta: PyTree, batch: Any = None) -> jax.Array:
         """An estimate of log q up to a constant, from the episodes of one particle."""
-        episodes = self._episodes(jax.tree.map(lambda leaf: leaf[None], theta), batch)
+        alone = jax.tree.map(lambda leaf: leaf[None], theta)
+        episodes = self._episodes(self.task, alone, batch)
         return self._with_prior(theta, jnp.mean(jnp.sum(episodes.rewards[0], axis=0)) / self.alpha)
 
     def score(self, particles: Particles, batch: Any = None) -> Particles:
@@ -144,40 +106,106 @@ class PolicyPosterior(Target):
     def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Any:
         return self.task.draw(key)
 
+    def playing(self, memory: Memory) -> PolicyTask:
+        """The task whose policies see what those of the next episodes will see.
+
+        Args:
+            memory: of the step before.
+
+        Returns:
+            The task.
+        """
+        return self.task if memory.seen is None else self.task.seeing(memory.seen)
+
     def first_memory(self, particles: Particles) -> Memory:
         num_particles = len(jax.tree.leaves(particles)[0])
         critics = jax.tree.map(
             lambda leaf: jnp.repeat(leaf[None], num_particles, axis=0), self.task.first_critic()
         )
-        return Memory(
+        normalized = self.normalize_observations
+        first = Memory(
             critics,
             jnp.zeros((), jnp.int32),
             jnp.full((self.num_iterations, num_particles), jnp.nan),
             jnp.full((self.num_iterations,), jnp.nan),
             jnp.zeros(self.task.num_cells),
+            jnp.zeros((), jnp.int32),
+            None,
+            moments.unknown((self.task.observation_size,)) if normalized else None,
+            moments.unknown(()) if self.normalize_returns else None,
         )
+        if self.num_updates == 1:
+            return first
+        form = jax.eval_shape(self._collect, first, particles, None)[0]
+        if self.surrogate.num_minibatches > form.share.shape[1]:
+            raise ValueError(
+                f"num_minibatches must be at most the {form.share.shape[1]} steps of a particle's "
+                f"episodes, got {self.surrogate.num_minibatches}"
+            )
+        return first._replace(kept=jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), form))
 
     def scores(self, memory: Memory, particles: Particles, batch: Any) -> tuple[Particles, Memory]:
-        episodes = self._episodes(particles, batch)
         # one particle after another: each brings weights of its own, which then stay in the cache
-        scores, critics = jax.lax.map(
-            lambda one: self._score(*one), (memory.critics, particles, episodes)
+        if self.num_updates == 1:
+            episodes, memory = self._played(memory, particles, batch)
+
+            def both(one: tuple[PyTree, PyTree, Any]) -> tuple[PyTree, PyTree]:
+                rows, critic = self._judged(*one)
+                return self._score(one[1], rows), critic
+
+            scores, critics = jax.lax.map(both, (memory.critics, particles, episodes))
+            return scores, memory._replace(critics=critics)
+        n = memory.update
+        rows, memory = jax.lax.cond(
+            n == 0,
+            lambda: self._collect(memory._replace(kept=None), particles, batch),
+            lambda: (memory.kept, memory._replace(kept=None)),
         )
-        returns = jnp.mean(jnp.sum(episodes.rewards, axis=1), axis=1)
-        visited, n = memory.visited, memory.iteration
-        coverage = memory.coverage
+        part = minibatch(rows, memory.iteration, n, self.surrogate.num_minibatches)
+        scores = jax.lax.map(lambda one: self._score(*one), (particles, part))
+        return scores, memory._replace(kept=rows, update=(n + 1) % self.num_updates)
+
+    def _collect(self, memory: Memory, particles: Particles, batch: Any) -> tuple[Rows, Memory]:
+        """New episodes as rows of all particles, and what is remembered of them."""
+        episodes, memory = self._played(memory, particles, batch)
+        each = memory.critics, particles, episodes
+        rows, critics = jax.lax.map(lambda one: self._judged(*one), each)
+        return rows, memory._replace(critics=critics)
+
+    def _played(self, memory: Memory, particles: Particles, batch: Any) -> tuple[Any, Memory]:
+        """New episodes in the units that policies and critics see."""
+        episodes = self._episodes(self.playing(memory), particles, batch)
+        totals = jnp.sum(episodes.rewards, axis=1)
+        visited, n, coverage = memory.visited, memory.iteration, memory.coverage
         if self.task.num_cells:
             here = jax.vmap(self.task.cells)(episodes.observations)
             visited = jnp.maximum(visited, jnp.max(here, axis=0))
             coverage = coverage.at[n].set(jnp.mean(visited))
-        return scores, Memory(critics, n + 1, memory.returns.at[n].set(returns), coverage, visited)
+        seen, earned = memory.seen, memory.earned
+        raw, alive = episodes.observations, episodes.alive
+        if seen is not None:
+            last = seen.standard(episodes.last_observations)
+            episodes = episodes._replace(observations=seen.standard(raw), last_observations=last)
+            seen = seen.joined(raw, alive)
+        if earned is not None:
+            earned = earned.joined(totals, jnp.ones_like(totals))
+            episodes = episodes._replace(rewards=episodes.rewards / earned.deviation)
+        return episodes, memory._replace(
+            iteration=n + 1,
+            returns=memory.returns.at[n].set(jnp.mean(totals, axis=1)),
+            coverage=coverage,
+            visited=visited,
+            seen=seen,
+            earned=earned,
+        )
 
-    def _episodes(self, particles: Particles, batch: Any) -> Any:
+    def _episodes(self, task: PolicyTask, particles: Particles, batch: Any) -> Any:
         if batch is None:
             batch = jax.random.key(0)
-        return batch if hasattr(batch, "rewards") else self.task.play(particles, batch)
+        return batch if hasattr(batch, "rewards") else task.play(particles, batch)
 
-    def _score(self, critic: PyTree, theta: PyTree, episodes: Any) -> tuple[PyTree, PyTree]:
+    def _judged(self, critic: PyTree, theta: PyTree, episodes: Any) -> tuple[Rows, PyTree]:
+        """The rows of one particle, and its critic that has seen them."""
         advantages, critic = self.task.advantages(critic, episodes)
         advantages = advantages * episodes.alive
         if self.standardize:
@@ -186,12 +214,31 @@ class PolicyPosterior(Target):
             part.reshape(-1, *part.shape[2:]) for part in (episodes.observations, episodes.actions)
         )
         weights = jax.lax.stop_gradient(advantages.reshape(-1)) / advantages.shape[1]
+        before = self._logs(theta, observations, actions)
+        share = episodes.alive.reshape(-1) / advantages.shape[1]
+        return Rows(observations, actions, weights, before, share), critic
 
+    def _logs(self, theta: PyTree, observations: jax.Array, actions: jax.Array) -> jax.Array:
+        return jax.vmap(self.task.log_policy, (None, 0, 0))(theta, observations, actions)
+
+    def _score(self, theta: PyTree, rows: Rows) -> PyTree:
         def log_density(theta: PyTree) -> jax.Array:
-            logs = jax.vmap(self.task.log_policy, (None, 0, 0))(theta, observations, actions)
-            return self._with_prior(theta, jnp.dot(weights, logs) / self.alpha)
+            logs = self._logs(theta, rows.observations, rows.actions)
+            gain = self.surrogate.total(logs, rows.before, rows.weights)
+            if self.entropy is not None:
+                unsure = jax.vmap(self.task.entropy, (None, 0))(theta, rows.observations)
+                gain = gain + self.entropy * jnp.dot(rows.share, unsure)
+            return self._with_prior(theta, gain / self.alpha)
 
-        return jax.grad(log_density)(theta), critic
+        gradient = jax.grad(log_density)(theta)
+        if self.natural is None:
+            return gradient
+        some = slice(None, None, max(1, len(rows.share) // natural.ROWS))
+
+        def logs(theta: PyTree) -> jax.Array:
+            return self._logs(theta, rows.observations[some], rows.actions[some])
+
+        return self.natural.solve(logs, rows.share[some], theta, gradient)
 
     def _with_prior(self, theta: PyTree, log_density: jax.Array) -> jax.Array:
         return log_density if self.log_prior is None else log_density + self.log_prior(theta)
@@ -204,6 +251,11 @@ def policy_posterior(
     num_iterations: int = 1,
     log_prior: LogPrior | None = None,
     standardize: bool = True,
+    surrogate: Surrogate = PLAIN,
+    entropy: Number = 0.0,
+    damping: Number | None = None,
+    normalize_observations: bool = False,
+    normalize_returns: bool = False,
 ) -> PolicyPosterior:
     """The target q(θ) ∝ exp(J(θ)/α) p(θ).
 
@@ -213,6 +265,11 @@ def policy_posterior(
         num_iterations: how many steps the memory has room for.
         log_prior: log p of one particle, up to a constant; flat without.
         standardize: bring each particle's advantages to mean 0 and deviation 1 in every step.
+        surrogate: what is climbed, and in how many steps on one set of episodes.
+        entropy: c, the bonus for each unit of entropy of each action's law, at least 0.
+        damping: δ of natural gradients, above 0; plain ones without.
+        normalize_observations: let policies and critics see observations in their deviations.
+        normalize_returns: measure rewards in deviations of the returns.
 
     Returns:
         The target.
@@ -224,25 +281,21 @@ def policy_posterior(
     """
     if not isinstance(task, PolicyTask):
         raise TypeError(f"task must be a PolicyTask, got {task!r}")
+    if not isinstance(surrogate, Surrogate):
+        raise TypeError(f"surrogate must be a Surrogate, such as clipped(...), got {surrogate!r}")
     return PolicyPosterior(
         task,
         checks.positive("alpha", alpha),
         None if log_prior is None else as_function(checks.function("log_prior", log_prior)),
         checks.whole("num_iterations", num_iterations),
         standardize,
+        surrogate,
+        None if _is_zero(entropy) else checks.positive("entropy", entropy),
+        None if damping is None else NaturalGradient(checks.positive("damping", damping)),
+        normalize_observations,
+        normalize_returns,
     )
 
 
-def standardized(advantages: jax.Array, alive: jax.Array) -> jax.Array:
-    """Mean 0 and deviation 1 over all steps that count, and 0 elsewhere.
-
-    Args:
-        advantages: (T, num).
-        alive: (T, num), 1 where a step counts.
-
-    Returns:
-        The advantages in units of their deviation.
-    """
-    total = jnp.sum(alive)
-    off = alive * (advantages - jnp.sum(alive * advantages) / total)
-    return off / (jnp.sqrt(jnp.sum(off * off) / total) + 1e-8)
+def _is_zero(entropy: Any) -> bool:
+    return not checks.is_traced(entropy) and entropy == 0

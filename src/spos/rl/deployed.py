@@ -1,0 +1,108 @@
+"""A trained policy where it is put to use: one file, and NumPy alone.
+
+    trained.export("pole.npz")                    # where it was trained
+
+    policy = deployed.load("pole.npz")            # where it acts
+    action = policy.act(observation)
+
+This module imports nothing but NumPy and the standard library, and nothing of `spos`: copied beside
+the exported file, it acts on a machine without JAX. The file holds arrays and a description as
+JSON; nothing in it is unpickled or run.
+
+All policies act together: the mean of their actions where these are numbers, and the choice with
+the highest mean probability where they are choices. The first layers of all of them are one matrix,
+so that it takes three small products.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+
+FORMAT = "spos deployed policy 1"
+
+
+class DeployedPolicy:
+    """Policies that act together; `load` reads them from a file.
+
+    Args:
+        weights: of each layer, (policies, inputs, outputs).
+        biases: of each layer, (policies, outputs).
+        about: what the file says of them: the task, the kind and number of actions.
+    """
+
+    def __init__(self, weights: list[np.ndarray], biases: list[np.ndarray], about: Any) -> None:
+        self.about = about
+        self._discrete = about["actions"] == "discrete"
+        count, inputs, width = weights[0].shape
+        self._inputs = inputs
+        self._first = np.ascontiguousarray(weights[0].transpose(1, 0, 2).reshape(inputs, -1))
+        self._offset = biases[0].reshape(-1)
+        self._shape = count, 1, width
+        self._rest = [(w, b[:, None, :]) for w, b in zip(weights[1:], biases[1:], strict=True)]
+
+    def act(self, observation: Any) -> Any:
+        """The action, as `Trained.policy()` would choose it.
+
+        Args:
+            observation: as many numbers as the task shows.
+
+        Returns:
+            An array of numbers, which a task clips to [-1, 1] and scales itself; or the number of
+            the choice.
+
+        Raises:
+            ValueError: if the observation has another size.
+        """
+        seen = np.asarray(observation, np.float32)
+        if seen.shape != (self._inputs,):
+            raise ValueError(f"observation must be {self._inputs} numbers, got shape {seen.shape}")
+        x = (seen @ self._first + self._offset).reshape(self._shape)
+        for weights, bias in self._rest:
+            x = np.tanh(x) @ weights + bias
+        if not self._discrete:
+            return x.mean(axis=(0, 1))
+        odds = np.exp(x - x.max(axis=2, keepdims=True))
+        return int(np.argmax((odds / odds.sum(axis=2, keepdims=True)).sum(axis=(0, 1))))
+
+
+def load(path: Any) -> DeployedPolicy:
+    """The policies that `Trained.export` wrote.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The policies.
+
+    Raises:
+        ValueError: if it is no such file, or its arrays do not fit together.
+        FileNotFoundError: if there is none.
+
+    Example:
+        >>> trained = spos.rl.train("cartpole", num_iterations=1, num_particles=2, num_episodes=1)
+        >>> spos.rl.deployed.load(trained.export("pole.npz")).act([0.0, 0.0, 0.1, 0.0]).shape
+        (1,)
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        about = json.loads(arrays["__meta__"].tobytes())
+        form = about["format"]
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise ValueError(f"{path}: not a file of Trained.export ({error})") from error
+    if form != FORMAT:
+        raise ValueError(f"{path}: must be a file of format {FORMAT!r}, got {str(form)[:50]!r}")
+    sizes = [about["observation_size"], *about["hidden"], about["size"]]
+    weights = [arrays.get(f"w{n}", np.empty(0)) for n in range(len(sizes) - 1)]
+    biases = [arrays.get(f"b{n}", np.empty(0)) for n in range(len(sizes) - 1)]
+    for n, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        count = len(weights[0])
+        shapes = (count, *sizes[n : n + 2]), (count, sizes[n + 1])
+        if (weight.shape, bias.shape) != shapes or not count:
+            raise ValueError(f"{path}: layer {n} must have the shapes {shapes}")
+        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ValueError(f"{path}: layer {n} has numbers that are not finite")
+    return DeployedPolicy(weights, biases, about)
