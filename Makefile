@@ -20,6 +20,9 @@ test: install
 attack: install
 	PYTHONPATH=tests $(BIN)/python -m attack
 
+extras: install
+	SPOS_EXTRAS=all $(BIN)/python -m pytest -q tests/test_extras.py
+
 bench: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable . --editable './experiments[bench]'
 	$(BIN)/spos bench

@@ -3,7 +3,7 @@
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
 
-from spos import diagnostics, mesh, rl, targets, theory, types
+from spos import diagnostics, mesh, pymc, rl, targets, theory, types
 from spos.adapters import Model, from_numpyro, from_pymc
 from spos.adapters.fit import fit
 from spos.adapters.prior import prior_predictive
@@ -88,6 +88,7 @@ __all__ = [
     "posterior",
     "prior_predictive",
     "psgld",
+    "pymc",
     "rbf",
     "rl",
     "rmsprop",

@@ -2,10 +2,12 @@
 
 import arviz as az
 import arviz_stats
+import jax
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from eight_schools import pymc
+from numpyro.infer import Predictive
 from regression import X, Y, in_numpyro, in_pymc
 from scipy import stats
 
@@ -83,6 +85,25 @@ def test_loo_and_compare_run_and_two_languages_agree(in_both):
     np.testing.assert_allclose(arviz_stats.loo(ready["numpyro"]).elpd, one.elpd_loo, atol=0.05)
     assert (arviz_stats.summary(ready["pymc"], round_to="none")["r_hat"] < 1.02).all()
     assert az.summary(ready["pymc"])["ess_bulk"].min() > 400
+
+
+def test_pymc_users_have_a_call_like_pymcs_own(in_both, model):
+    with model:
+        found = spos.pymc.sample(seed=1)
+    assert found.posterior.attrs["converged"] == 1
+    np.testing.assert_array_equal(found.posterior["b"], in_both["pymc"].to_arviz().posterior["b"])
+    with pytest.raises(ValueError, match=r"Choose one of"):  # if this changes, offer a plug-in
+        pymc.sample(nuts_sampler="spos", model=model, progressbar=False)
+    with pytest.raises(TypeError, match="on context stack"):
+        spos.pymc.sample()
+
+
+def test_numpyros_own_tools_take_the_draws(in_both):
+    draws = in_both["numpyro"].draws
+    drawn = Predictive(in_numpyro, draws, return_sites=["y"])(jax.random.key(0), NEW)["y"]
+    assert drawn.shape == (len(draws["a"]), 3)
+    shift = drawn.mean(0) - in_both["numpyro"].predict(NEW)["y"].mean(0)
+    assert np.abs(shift).max() < 0.5  # of spreads near 10
 
 
 def test_pymc_takes_it_as_its_own(in_both, model):

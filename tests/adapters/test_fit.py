@@ -167,12 +167,6 @@ WARM = spos.Fit(
 )
 
 
-def subsampled(y):
-    x = numpyro.sample("x", dist.Normal(0.0, 1.0))
-    with numpyro.plate("rows", len(y), subsample_size=2):
-        numpyro.sample("y", dist.Normal(x, 1.0), obs=numpyro.subsample(y, event_dim=0))
-
-
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -190,7 +184,6 @@ def subsampled(y):
             "PyMC model, y: its log-density is -inf at every start$",
         ),
         (lambda: spos.fit(discrete), ValueError, "discrete"),
-        (lambda: spos.fit(subsampled, np.ones(5)), ValueError, "exact log-density"),
         (lambda: spos.fit(3), TypeError, "NumPyro function"),
         (lambda: spos.fit(impossible, num_particles=2), ValueError, "at least 4 particles, got 2"),
         (lambda: spos.fit(impossible, seed=-1), ValueError, "seed"),
@@ -220,7 +213,6 @@ def subsampled(y):
         "no gradient",
         "nowhere finite in PyMC",
         "discrete",
-        "minibatch",
         "no model",
         "too few",
         "seed",

@@ -89,7 +89,7 @@ def test_a_copy_takes_its_memory_along():
         np.asarray(state.particles[:, 0]), return_index=True, return_inverse=True
     )
     assert len(first) < M
-    for leaf in jax.tree.leaves(state.memory):
+    for leaf in jax.tree.leaves(state.memory.square):
         np.testing.assert_array_equal(np.asarray(leaf), np.asarray(leaf)[first][inverse])
 
 

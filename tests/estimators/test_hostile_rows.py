@@ -28,13 +28,13 @@ def test_targets_whose_variance_is_no_number_are_named():
         SPOSRegressor(**SMALL).fit(X, 1e300 * Y)
 
 
-def test_a_row_too_far_away_is_named(plain):
-    with pytest.raises(ValueError, match=r"X must be nearer.*row 0"):
-        plain.predict(1e300 * X)
+def test_a_row_far_away_is_drawn_near(plain):
+    assert np.isfinite(plain.predict(1e300 * X)).all()
 
 
 def test_features_that_never_varied_say_nothing():
-    model = SPOSRegressor(**SMALL, random_state=0).fit(np.full_like(X, 3.0), Y)
+    with pytest.warns(UserWarning, match="no better than the mean"):
+        model = SPOSRegressor(**SMALL, random_state=0).fit(np.full_like(X, 3.0), Y)
     told = model.predict(100.0 * X)
     assert (told == told[0]).all()
     assert Y.min() < told[0] < Y.max()

@@ -109,7 +109,10 @@ def test_the_validation_set_chooses(start):
     ]
     scores = [float(NETWORK.log_predictive(pool, NEW.x, NEW.y).mean()) for pool in pools]
     np.testing.assert_allclose(result.scores, scores, rtol=1e-4)
-    same(result.particles, pools[int(np.argmax(result.scores))])
+    late = scores[4:]  # the first half has to be clearly better, and is not
+    assert max(scores[:4]) < max(late)
+    same(result.particles, pools[4 + int(np.argmax(late))])
+    assert result.terms.shape == (20,)
 
 
 def test_training_stops_early_after_patience_is_lost(monkeypatch):
@@ -119,6 +122,37 @@ def test_training_stops_early_after_patience_is_lost(monkeypatch):
     ended = [looks.see({"n": np.asarray([n])}) for n in range(7)]
     assert ended == [False] * 6 + [True]
     np.testing.assert_array_equal(looks.pool(None)["n"], [3])
+
+
+def seen_by(monkeypatch, rows, **options):
+    """Looks whose rows have these log-densities, one line a look."""
+    told = iter(np.asarray(rows, np.float64))
+    monkeypatch.setattr(predict, "by_blocks", lambda *_: next(told)[None])
+    looks = Looks(NETWORK, 1, NEW, **options)
+    ended = [looks.see({"n": np.asarray([n])}) for n in range(len(rows))]
+    return ended, int(looks.pool(None)["n"][0])
+
+
+def test_no_run_ends_in_the_valley_of_its_first_half(monkeypatch):
+    """The score falls for long and rises late: patience counts in the second half only."""
+    noise = np.random.default_rng(0).normal(size=20)
+    scores = [-1.0, -1.5, -1.6, -1.7, -1.3, -1.2, -0.9, -0.8]
+    ended, kept = seen_by(monkeypatch, [s + noise for s in scores], patience=2, first_half=4)
+    assert ended == [False] * 8
+    assert kept == 7
+    falling = [-2.0, -2.1, -2.2, -2.3, -1.0, -1.1, -1.2, -1.3]
+    ended, kept = seen_by(monkeypatch, [s + noise for s in falling], patience=2, first_half=4)
+    assert ended == [False] * 6 + [True, True]
+    assert kept == 4
+
+
+@pytest.mark.parametrize(("gain", "kept"), [(0.1, 4), (1.0, 1)])
+def test_early_networks_are_kept_only_if_clearly_better(monkeypatch, gain, kept):
+    """Differences of ±1 on 20 rows have a standard error of 0.22."""
+    late = np.zeros(20)
+    early = gain + np.tile([1.0, -1.0], 10)
+    rows = [late - 1, early, late - 1, late - 1, late, late - 0.1]
+    assert seen_by(monkeypatch, rows, first_half=3)[1] == kept
 
 
 @pytest.mark.parametrize("before", [1, 3, 8])

@@ -12,6 +12,7 @@ from jax.flatten_util import ravel_pytree
 from scipy import stats
 
 import spos
+from spos.networks import plain
 from spos.targets import bnn, likelihoods, priors
 from spos.targets.layers import relu_network
 from spos.targets.network import BayesianNetwork
@@ -88,7 +89,7 @@ def test_likelihoods_are_those_of_scipy():
     )
     np.testing.assert_allclose(
         varying.log_prob((), outputs, Y),
-        stats.norm.logpdf(Y, outputs[:, 0], np.exp(0.5 * outputs[:, 1])),
+        stats.norm.logpdf(Y, outputs[:, 0], np.exp(0.5 * capped(outputs[:, 1]))),
         rtol=1e-4,
     )
     chances = np.exp(outputs) / np.exp(outputs).sum(1, keepdims=True)
@@ -109,12 +110,52 @@ def test_moments_are_mean_and_variance_of_y():
     np.testing.assert_allclose(variance, np.full(N, 0.25), rtol=1e-6)
     mean, variance = likelihoods.heteroscedastic().moments((), outputs)
     np.testing.assert_allclose(mean, outputs[:, 0])
-    np.testing.assert_allclose(variance, np.exp(outputs[:, 1]), rtol=1e-6)
+    np.testing.assert_allclose(variance, np.exp(capped(outputs[:, 1])), rtol=1e-5)
 
 
-def test_a_wild_log_variance_stays_finite():
+def capped(log_variance):
+    """Between log 1e-6 and log 25, with a bend of a half."""
+    return plain.capped(np.float64(log_variance), np.log(1e-6), np.log(25.0), 0.5)
+
+
+def test_a_wild_log_variance_is_bounded():
     outputs = np.float32([[0.0, 1e4], [0.0, -1e4]])
     assert np.isfinite(likelihoods.heteroscedastic().log_prob((), outputs, Y[:2])).all()
+    _, variance = likelihoods.heteroscedastic().moments((), outputs)
+    np.testing.assert_allclose(variance, [25.0, 1e-6], rtol=1e-3)
+    np.testing.assert_allclose(capped([-5.0, 0.0, 1.0]), [-5.0, 0.0, 1.0], atol=0.01)
+
+
+@pytest.mark.parametrize("varying", [False, True])
+@pytest.mark.parametrize("heavy", [False, True])
+def test_location_and_scale_are_those_of_scipy(varying, heavy):
+    """Two outcomes a row, which are independent given x."""
+    outputs = rng.normal(size=(N, 4)).astype(np.float32)
+    y = rng.normal(size=(N, 2)).astype(np.float32)
+    likelihood = likelihoods.location_scale(varying, heavy)
+    own = {"log_precision": jnp.float32([0.3, -0.5]), "tails": jnp.float32([1.0, -1.0])}
+    scale = np.exp(0.5 * capped(varying * outputs[:, 2:] - np.float32([0.3, -0.5])))
+    freedom = 2.5 * (1.0 + np.exp([-1.0, 1.0])) if heavy else np.asarray([1e12, 1e12])
+    expected = stats.t.logpdf(y, freedom, outputs[:, :2], scale).sum(1)
+    np.testing.assert_allclose(likelihood.log_prob(own, outputs, y), expected, rtol=1e-4, atol=1e-4)
+    mean, variance = likelihood.moments(own, outputs)
+    np.testing.assert_allclose(mean, outputs[:, :2])
+    np.testing.assert_allclose(variance, stats.t.var(freedom, scale=scale), rtol=1e-4)
+    alone = {name: leaf[:1] for name, leaf in own.items()}
+    one = likelihood.log_prob(alone, outputs[:, ::2], y[:, 0])
+    np.testing.assert_allclose(
+        one, stats.t.logpdf(y[:, 0], freedom[0], outputs[:, 0], scale[:, 0]), rtol=1e-4, atol=1e-4
+    )
+    # the prior of 1/ν is uniform: on the scale it is sampled on, a logistic law
+    for t in (-2.0, 1.5):
+        found = likelihood.log_prior({**alone, "tails": jnp.float32([t])})
+        base = likelihood.log_prior({**alone, "tails": jnp.float32([0.0])})
+        assert found - base == pytest.approx(stats.logistic.logpdf(t) - np.log(0.25), rel=1e-4)
+
+
+def _wide(leaf):
+    width = leaf.shape[0] if leaf.ndim == 2 else 1
+    return stats.norm.logpdf(np.float64(leaf), 0.0, 0.7 * min(1.0, 2.0 / width) ** 0.5).sum()
 
 
 def test_priors_are_those_of_scipy():
@@ -126,6 +167,10 @@ def test_priors_are_those_of_scipy():
     normal = priors.normal(0.7)
     assert difference(lambda w: normal.log_prob((), w), one, other) == pytest.approx(
         difference(lambda w: stats.norm.logpdf(flat(w), 0.0, 0.7).sum(), one, other), rel=1e-4
+    )
+    wide = priors.normal(0.7, full_width=2.0)  # weights into units with more are smaller
+    assert difference(lambda w: wide.log_prob((), w), one, other) == pytest.approx(
+        difference(lambda w: sum(_wide(leaf) for leaf in jax.tree.leaves(w)), one, other), rel=1e-4
     )
     learnt = priors.hierarchical(2.0, 0.5)
     pairs = [(np.float32(0.3), one), (np.float32(1.4), other)]
@@ -170,7 +215,7 @@ def test_the_log_predictive_is_that_of_the_mixture():
     densities = []
     for n in range(5):
         outputs = by_hand(jax.tree.map(lambda leaf, n=n: leaf[n], particles["weights"]))
-        densities.append(stats.norm.pdf(Y, outputs[:, 0], np.exp(0.5 * outputs[:, 1])))
+        densities.append(stats.norm.pdf(Y, outputs[:, 0], np.exp(0.5 * capped(outputs[:, 1]))))
     np.testing.assert_allclose(
         net.log_predictive(particles, X, Y), np.log(np.mean(densities, axis=0)), rtol=1e-3
     )

@@ -119,7 +119,8 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
         "logistic regression are made from their numbers when they are asked for; `seconds` has "
         "the pass over all of them that the control variate takes, and `error sd` is the furthest "
         "posterior mean from the mode that exact passes find, in standard deviations (`truth error "
-        "sd` is the last move of that search, `centre error sd` where the control variate was).",
+        "sd` is the last move of that search, `centre error sd` where the control variate was). "
+        "The times recorded here were taken on a machine busy with much other work (load 25).",
         _plain(
             *("case", "steps_per_s", "ratio", "same_bits", "seconds", "pass_s", "resident_mb"),
             *("error_sd", "centre_error_sd", "truth_error_sd", "sd_ratio"),

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from spos import checks
+from spos.adapters.minibatches import fit_minibatches, has_minibatches, with_minibatches
 from spos.adapters.model import Model, ModelError, broken_inputs
 from spos.adapters.subject import Subject, read_subject
 from spos.auto import starts
@@ -34,6 +35,7 @@ def fit(
     *args: Any,
     start: Particles | None = None,
     data: PyTree = None,
+    batch_size: int | None = None,
     num_particles: int | None = None,
     seed: int = 0,
     beta: float = 1.0,
@@ -61,6 +63,11 @@ def fit(
         start: particles to begin with, a pytree whose leaves share a leading axis. A model begins
             uniformly between -2 and 2 in every unconstrained direction unless it is given.
         data: replaces the data of a `spos.posterior`; of equal shapes, nothing is compiled anew.
+        batch_size: the rows of a minibatch, for data too tall to be seen whole in every move: of a
+            `spos.posterior`, or of the plates of a NumPyro model that have a `subsample_size`,
+            which alone is enough too. The run then walks around the mode with steps of its own
+            choice; of the arguments below it knows `num_particles`, `seed`, `max_seconds`,
+            `progress` and `callback`.
         num_particles: 100 unless `start` or `warm_start` says otherwise.
         seed: the same seed gives the same bits.
         beta: the weight of the kernel field beside the score, where there is one.
@@ -112,9 +119,19 @@ def fit(
     # with particles to begin with, those of a plain density, a function is one
     started = start is not None or (warm_start is not None and warm_start.dims is None)
     subject = read_subject(model, args, kwargs, started, data, RESERVED)
-    starts.must_be_exact(subject.target)
+    subject = with_minibatches(subject, batch_size)
+    if not (tall := has_minibatches(subject.target)):
+        starts.must_be_exact(subject.target)
     first = _first_particles(subject, start, num_particles, warm_start, seed)
     _check_density(subject, first)
+    if tall:
+        without = budget._asdict() | {"checkpoint": checkpoint, "warm_start": warm_start}
+        without.pop("max_seconds")
+        for name, given in without.items():
+            if given is not None:
+                raise ValueError(f"{name} must be left out with minibatches, got {given!r:.80}")
+        found = fit_minibatches(subject, first, seed, progress, callback, max_seconds)
+        return _judged(subject, found, budget)
     problem = Problem.of(subject.target, first, weight)
     run = _begin(subject, problem, first, seed, warm_start, start is None, budget)
     with contextlib.ExitStack() as stack:
@@ -128,11 +145,7 @@ def fit(
             }
             saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
         found = run.go(progress, callback, saver)
-    if subject.model is not None:
-        found = _in_own_words(subject.model, found, budget)
-    if not found.converged:
-        warn(found.verdict, stacklevel=2)
-    return found
+    return _judged(subject, found, budget)
 
 
 RESERVED = tuple(
@@ -225,6 +238,15 @@ def _begin(
     except ValueError as error:
         error.add_note(f"while fitting {subject.name}")
         raise
+
+
+def _judged(subject: Subject, found: Fit, budget: Budget) -> Fit:
+    """The fit in the words of its model, and a warning if it is not to be trusted."""
+    if subject.model is not None:
+        found = _in_own_words(subject.model, found, budget)
+    if not found.converged:
+        warn(found.verdict, stacklevel=3)
+    return found
 
 
 def _in_own_words(model: Model, found: Fit, budget: Budget) -> Fit:

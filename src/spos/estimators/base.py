@@ -7,7 +7,6 @@ and keeps those that predict the validation set best.
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import jax
@@ -17,22 +16,34 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spos import checks
-from spos.estimators import saved
+from spos.estimators import saved, useful
 from spos.networks import predict
 from spos.networks.looks import pooled
-from spos.networks.rows import Rows, Scaling, merged, padded, scaling_of, split
+from spos.networks.methods import FULL_STEP as FULL_WIDTH
+from spos.networks.rows import (
+    Rows,
+    Scaling,
+    merged,
+    pad_columns,
+    padded,
+    round_columns,
+    scaled,
+    scaling_of,
+    split,
+)
 from spos.networks.trainer import Setting, Trained, first_networks, train
 from spos.targets import bnn, priors
 from spos.targets.layers import relu_network
 from spos.targets.likelihoods import Likelihood
 from spos.targets.network import BayesianNetwork
-from spos.types import Particles, PathLike
+from spos.types import Particles
 
 EPOCHS, FEWEST_STEPS, MOST_STEPS = 40, 2000, 20_000  # where num_steps is left open
+STEPS_IN_PART = 500  # at least, of `partial_fit`
 FIRST_ROWS = 64  # tell how large the first errors are
 
 
-class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A sampled Bayesian network with scikit-learn's manners."""
 
     def __init__(
@@ -67,6 +78,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self.progress = progress
 
     _numbers: ClassVar[bool]  # are targets numbers, or classes?
+    _step_share: float = 1.0  # of the method's own step
     n_features_in_: int
     n_iter_: int
     n_rows_seen_: float
@@ -103,42 +115,55 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         rng = check_random_state(self.random_state)
         fraction = checks.fraction("validation_fraction", self.validation_fraction)
         training, validation = split(rows, fraction, rng)
+        num_steps = self._num_steps(len(training.y))
         if fresh:
-            self.scaling_ = scaling_of(training, self._numbers)
+            self.n_iter_ = 0
+            self._settle(rows, num_steps, rng)
+            self.scaling_ = self._scaling(training)
             self.n_iter_ = 0
         self.n_rows_seen_ = training.total
-        num_steps = self.num_steps
-        if num_steps is None:
-            batches = len(training.y) / checks.whole("batch_size", self.batch_size)
-            num_steps = min(max(math.ceil(EPOCHS * batches), FEWEST_STEPS), MOST_STEPS)
         trained = self._train(
             training,
             num_steps,
             fresh,
             int(rng.randint(2**31 - 1)),
             last_step=0.1,
-            validation=None if validation is None else self._scaled(validation),
+            validation=validation,
             patience=self.patience,
             average=self.average,
         )
         self.particles_ = trained.particles
-        self.validation_scores_ = np.asarray(trained.scores) - math.log(self.scaling_.y_unit)
+        self.validation_scores_ = np.asarray(trained.scores)
+        useful.warn_if_not(self, training, validation)
         return self
 
+    def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
+        """Decide what was left open."""
+
+    def _num_steps(self, rows: int) -> int:
+        if self.num_steps is not None:
+            return checks.whole("num_steps", self.num_steps)
+        batches = rows / checks.whole("batch_size", self.batch_size)
+        return min(max(math.ceil(EPOCHS * batches), FEWEST_STEPS), MOST_STEPS)
+
     def _more(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """One pass over rows that join those seen before, which they stand for."""
+        """Steps on rows that join those seen before, which they stand for."""
         fresh = not hasattr(self, "particles_")
-        rows = self._rows(X, y, sample_weight, fresh, known=True)
+        rows = self._rows(X, y, sample_weight, fresh, known=not fresh or not self._numbers)
+        rng = check_random_state(self.random_state)
         if fresh:
-            first = scaling_of(rows, self._numbers)
+            self.n_iter_, self.n_rows_seen_ = 0, 0.0
+            self._settle(rows, self._num_steps(len(rows.y)), rng)
+            first = self._scaling(rows)
             # what does not vary in the first rows may do so in later ones
             unit = np.where(np.isinf(first.x_unit), 1.0, first.x_unit)
             self.scaling_ = first._replace(x_unit=unit)
-            self.n_iter_, self.n_rows_seen_ = 0, 0.0
+            self.n_iter_ = 0
         new = rows.total
         rows = rows.counted((self.n_rows_seen_ + new) / new)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        num_steps = math.ceil(len(rows.y) / checks.whole("batch_size", self.batch_size))
+        epoch = math.ceil(len(rows.y) / checks.whole("batch_size", self.batch_size))
+        num_steps = epoch * math.ceil(STEPS_IN_PART / epoch)
+        seed = int(rng.randint(2**31 - 1))
         trained = self._train(rows, num_steps, fresh, seed, last_step=None, average=1)
         earlier = [] if fresh else [self.particles_]
         most = checks.whole("average", self.average) * self.n_particles
@@ -156,15 +181,26 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             reset=fresh,
             ensure_min_samples=2 if fresh else 1,
             y_numeric=self._numbers,
+            multi_output=self._numbers,
         )
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = self._class_weights(y, weights)
         counts = weights > 0
         if not counts.any():
             raise ValueError("sample_weight must be above 0 for at least one row, got zeros alone")
         return merged(Rows(X[counts], self._encode(y[counts], known), weights[counts]))
 
+    def _class_weights(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """How often a row counts, its class considered."""
+        return weights
+
+    def _scaling(self, rows: Rows) -> Scaling:
+        """The networks' units, by the training set."""
+        return scaling_of(rows, self._numbers, robust=True)
+
     def _scaled(self, rows: Rows) -> Rows:
-        return self.scaling_.rows(rows, self._numbers)
+        rows = scaled(self.scaling_, rows, self._numbers)
+        return rows._replace(x=pad_columns(rows.x))
 
     def _train(
         self,
@@ -180,6 +216,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
     ) -> Trained:
         network, count = self._network(), checks.whole("n_particles", self.n_particles)
         rows = padded(self._scaled(rows))
+        validation = None if validation is None else self._scaled(validation)
         if fresh:
             first = rows.x[:FIRST_ROWS], rows.y[:FIRST_ROWS]
             start = first_networks(network, count, jax.random.key(seed), *first)
@@ -194,6 +231,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
                 last_step,
                 self.beta,
                 batch_size=self.batch_size,
+                step_share=self._step_share,
             ),
             num_steps,
             start=start,
@@ -214,7 +252,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     def _last_particles(self, network: BayesianNetwork, count: int) -> Particles:
         try:
-            saved.must_fit(self.particles_, network, self.n_features_in_, at_least=count)
+            saved.must_fit(self.particles_, network, at_least=count)
         except ValueError as error:
             raise ValueError(f"cannot go on from the last fit: {error}") from None
         return jax.tree.map(lambda leaf: leaf[-count:], self.particles_)
@@ -226,13 +264,17 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
                 f"got {self.hidden!r}"
             )
         outputs, likelihood = self._outputs()
-        plain = relu_network(self.n_features_in_, outputs, tuple(self.hidden))
-        return bnn(plain, likelihood=likelihood, prior=priors.normal())
+        inputs = round_columns(self.n_features_in_)
+        plain = relu_network(inputs, outputs, tuple(self.hidden))
+        return bnn(plain, likelihood=likelihood, prior=priors.normal(full_width=FULL_WIDTH))
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self.scaling_.inputs(X)
+        return self._prepared(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _prepared(self, X: np.ndarray) -> np.ndarray:
+        """X as the networks see it."""
+        return pad_columns(self.scaling_.inputs(X))
 
     def _said(
         self, program: predict.Program, summary: Callable[..., Any], *rows: np.ndarray
@@ -242,35 +284,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     def _log_predictive(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         log_density: np.ndarray = self._said(predict.log_terms, predict.mixture, x, y)
-        return log_density - math.log(self.scaling_.y_unit)
-
-    def save(self, path: PathLike) -> Path:
-        """Write the fitted estimator to one file, atomically and without pickle.
-
-        Args:
-            path: of the file, which usually ends in `.npz`.
-
-        Returns:
-            The path.
-        """
-        check_is_fitted(self)
-        return saved.save(self, path)
-
-    @classmethod
-    def load(cls, path: PathLike) -> Self:
-        """Read what `save` wrote.
-
-        Args:
-            path: of the file.
-
-        Returns:
-            The fitted estimator, which predicts the same bits.
-
-        Raises:
-            ValueError: the file is damaged, or holds something else.
-        """
-        estimator: Self = saved.load(cls, path)
-        return estimator
+        return log_density
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "particles_")

@@ -7,11 +7,13 @@ parts, overlap of the classes that no data would remove and doubt about the netw
              aleatoric              epistemic
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.special import softmax, xlogy
 from sklearn.base import ClassifierMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -32,6 +34,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
 
     Args:
         hidden: widths of the hidden layers (relu); () is a linear model.
+        class_weight: how often a row of each class counts: a dict, "balanced", or None, once.
         n_particles: networks that are sampled together.
         method: "spos", "svgd", "sgld", "psgld", … (`spos.networks.methods.METHODS`).
         beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
@@ -44,7 +47,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         validation_fraction: share of the rows in the validation set, by which training stops early;
             500 rows at most, and none below 50 rows. 0 trains on all rows and takes all steps.
         patience: evaluations without a better prediction of the validation set before training
-            stops.
+            stops, in the second half of the steps.
         warm_start: `fit` goes on from the particles and the scaling it has.
         random_state: as in scikit-learn; the same number gives the same bits.
         progress: show a progress line; by default only on a terminal.
@@ -60,8 +63,43 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     _numbers = False
     classes_: np.ndarray
 
+    def __init__(
+        self,
+        hidden: Iterable[int] = (50,),
+        *,
+        class_weight: Mapping[Any, float] | str | None = None,
+        n_particles: int = 20,
+        method: str = "spos",
+        beta: float = 10.0,
+        step_size: float | None = None,
+        num_steps: int | None = None,
+        batch_size: int = 100,
+        average: int = 5,
+        validation_fraction: float = 0.1,
+        patience: int = 10,
+        warm_start: bool = False,
+        random_state: Any = None,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(
+            hidden,
+            n_particles=n_particles,
+            method=method,
+            beta=beta,
+            step_size=step_size,
+            num_steps=num_steps,
+            batch_size=batch_size,
+            average=average,
+            validation_fraction=validation_fraction,
+            patience=patience,
+            warm_start=warm_start,
+            random_state=random_state,
+            progress=progress,
+        )
+        self.class_weight = class_weight
+
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One epoch on new rows, at a constant step.
+        """Whole epochs on new rows, 500 steps at least, at a constant step.
 
         They count as new each time they come, and stand for all rows seen so far. The first call
         sets the scaling.
@@ -147,7 +185,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, y = validate_data(self, X, y, dtype=np.float64, reset=False)
-        return self._log_predictive(self.scaling_.inputs(X), self._places(y).astype(np.int32))
+        return self._log_predictive(self._prepared(X), self._places(y).astype(np.int32))
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         check_classification_targets(y)
@@ -165,6 +203,12 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         if len(unknown):
             raise ValueError(f"y must be of the classes {self.classes_}, got also {unknown}")
         return np.searchsorted(self.classes_, y)
+
+    def _class_weights(self, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if self.class_weight is None:
+            return weights
+        by_class: np.ndarray = compute_sample_weight(self.class_weight, y)
+        return weights * by_class
 
     def _outputs(self) -> tuple[int, likelihoods.Likelihood]:
         return len(self.classes_), likelihoods.categorical()

@@ -1,7 +1,8 @@
 """Regression with intervals.
 
-Each of S networks says y ~ N(μ_s(x), σ_s²(x)), and the prediction is their mixture. Its variance
-has two parts, noise that no data would remove and doubt about the network that more data would:
+Each of S networks says that y has mean μ_s(x) and variance σ_s²(x), as a Gaussian or a Student t,
+and the prediction is their mixture (`mixture.py`). Its variance has two parts, noise that no data
+would remove and doubt about the network that more data would:
 
     Var y  =  (1/S) Σ_s σ_s²      +  (1/S) Σ_s (μ_s - μ̄)²
               aleatoric              epistemic
@@ -11,17 +12,18 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spos import checks
+from spos.estimators import choice, mixture, plot
 from spos.estimators.base import NetworkEstimator
 from spos.networks import predict
+from spos.networks.rows import Rows, Scaling, scaling_of
 from spos.targets import likelihoods
 
-HALVINGS = 50  # of the bracket of a quantile
+VARYING_STEP = 2 / 3  # of the method's own: a log-variance that depends on x is steep
 LARGEST = 1e150
 
 
@@ -36,12 +38,15 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """A Bayesian neural network for numbers.
 
     The defaults are made for tables of 100 to 50,000 rows. Features and target are standardised
-    inside, by the training set.
+    inside, by the training set, and outliers among features drawn near. y may have several columns,
+    whose noises are independent.
 
     Args:
         hidden: widths of the hidden layers (relu); () is a linear model.
-        noise: "constant", one unknown size everywhere, or "heteroscedastic", learnt as a function
-            of the features.
+        noise: "constant", one unknown size everywhere; "heteroscedastic", learnt as a function of
+            the features; or "student_t", which has heavy tails as well. "auto" takes the one under
+            which rows that short runs did not see are likeliest; `noise_` tells which.
+        target_transform: "none" or "yeo_johnson", for skewed outcomes; "auto" chooses likewise.
         n_particles: networks that are sampled together.
         method: "spos", "svgd", "sgld", "psgld", … (`spos.networks.methods.METHODS`).
         beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
@@ -54,7 +59,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         validation_fraction: share of the rows in the validation set, by which training stops early;
             500 rows at most, and none below 50 rows. 0 trains on all rows and takes all steps.
         patience: evaluations without a better prediction of the validation set before training
-            stops.
+            stops, in the second half of the steps.
         warm_start: `fit` goes on from the particles and the scaling it has.
         random_state: as in scikit-learn; the same number gives the same bits.
         progress: show a progress line; by default only on a terminal.
@@ -68,12 +73,16 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = True
+    n_outputs_: int
+    noise_: str
+    target_transform_: str
 
     def __init__(
         self,
         hidden: Iterable[int] = (50,),
         *,
-        noise: str = "constant",
+        noise: str = choice.AUTO,
+        target_transform: str = choice.AUTO,
         n_particles: int = 20,
         method: str = "spos",
         beta: float = 10.0,
@@ -103,9 +112,10 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             progress=progress,
         )
         self.noise = noise
+        self.target_transform = target_transform
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """One epoch on new rows, at a constant step.
+        """Whole epochs on new rows, 500 steps at least, at a constant step.
 
         They count as new each time they come, and stand for all rows seen so far. The first call
         sets the scaling.
@@ -128,15 +138,10 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             return_std: give the standard deviation of y too, noise included.
 
         Returns:
-            The mean, (n,), or a tuple of it and the standard deviation.
+            The mean, (n,) or (n, n_outputs), or a tuple of it and the standard deviation.
         """
-        if not return_std:
-            return self._moments(X, lambda mean, variance: mean.mean(0)) * self._unit + self._centre
-        mean, aleatoric, epistemic = self._moments(X, _mean_and_variances)
-        return (
-            mean * self._unit + self._centre,
-            np.sqrt(aleatoric + epistemic) * self._unit,
-        )
+        mean, aleatoric, epistemic = self._said_of(X, self._moments)
+        return (mean, np.sqrt(aleatoric + epistemic)) if return_std else mean
 
     def predict_variance(self, X: Any) -> Variance:
         """The variance of y in two parts.
@@ -146,10 +151,28 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
         Returns:
             `aleatoric`, noise that no data would remove, and `epistemic`, doubt about the network
-            that more data would; each (n,).
+            that more data would; each like a prediction.
         """
-        _, aleatoric, epistemic = self._moments(X, _mean_and_variances)
-        return Variance(aleatoric * self._unit**2, epistemic * self._unit**2)
+        _, aleatoric, epistemic = self._said_of(X, self._moments)
+        return Variance(aleatoric, epistemic)
+
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
+        """What y is below with these probabilities.
+
+        Args:
+            X: features, (n, n_features).
+            quantiles: the probabilities, each in (0, 1).
+
+        Returns:
+            A column for each quantile: (n, len(quantiles)), or (n, n_outputs, len(quantiles)).
+        """
+        levels = np.atleast_1d(np.asarray(quantiles, np.float64))
+        if levels.ndim != 1 or not ((levels > 0) & (levels < 1)).all():
+            raise ValueError(f"quantiles must be numbers in (0, 1), got {quantiles!r}")
+        found = self._said_of(
+            X, lambda *law: tuple(self._back(mixture.quantile(p, *law)) for p in levels)
+        )
+        return np.stack(found, axis=-1)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
         """Between which ends a new y lies, with equal chances below and above.
@@ -159,18 +182,13 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             level: the probability that it does, in (0, 1).
 
         Returns:
-            The lower and the upper ends, each (n,).
-
-        Raises:
-            ValueError: `level` is out of range.
+            The lower and the upper ends, each like a prediction.
         """
         if not checks.fraction("level", level) > 0:
             raise ValueError(f"level must be a number in (0, 1), got {level!r}")
         tail = (1.0 - level) / 2.0
-        low, high = self._moments(
-            X, lambda *parts: (_quantile(tail, *parts), _quantile(1.0 - tail, *parts))
-        )
-        return low * self._unit + self._centre, high * self._unit + self._centre
+        ends = self.predict_quantiles(X, (tail, 1.0 - tail))
+        return ends[..., 0], ends[..., 1]
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Draws of y. One draw is one network, with noise of its own at each row.
@@ -181,72 +199,102 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             random_state: as in scikit-learn.
 
         Returns:
-            The draws, one column each: (n, n_samples).
+            The draws, one column each: (n, n_samples), or (n, n_outputs, n_samples).
         """
         check_is_fitted(self)
         rng = check_random_state(random_state)
         networks = len(self.particles_["weights"]["b0"])
         chosen = rng.randint(networks, size=checks.whole("n_samples", n_samples))
-        mean, deviation = self._moments(
-            X, lambda mean, variance: (mean[chosen].T, np.sqrt(variance[chosen]).T)
-        )
-        drawn: np.ndarray = mean + deviation * rng.normal(size=mean.shape)
-        return drawn * self._unit + self._centre
+
+        def drawn(*law: np.ndarray) -> np.ndarray:
+            return np.moveaxis(self._back(mixture.draw(rng, *(one[chosen] for one in law))), 0, -1)
+
+        return self._said_of(X, drawn)
+
+    def plot(
+        self, X: Any, y: Any = None, feature: int = 0, level: float = 0.9, axes: Any = None
+    ) -> Any:
+        """The prediction along one feature, with bands of outcomes and of doubt about the mean.
+
+        Args:
+            X: features, (n, n_features). All but one are held at their medians.
+            y: outcomes, which are shown as points.
+            feature: the column that varies.
+            level: the probability that an outcome lies in the wide band.
+            axes: of matplotlib, to draw on; by default new ones.
+
+        Returns:
+            The axes.
+        """
+        return plot.bands(self, X, y, feature, level, axes)
 
     def log_predictive(self, X: Any, y: Any) -> np.ndarray:
         """The log-density of y under the mixture of all networks.
 
         Args:
             X: features, (n, n_features).
-            y: n numbers.
+            y: n numbers, or n rows of them.
 
         Returns:
             One value for each row.
         """
         check_is_fitted(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=False, y_numeric=True)
-        return self._log_predictive(self.scaling_.inputs(X), self.scaling_.targets(y))
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, reset=False, y_numeric=True, multi_output=True
+        )
+        return self._log_density(X, self._encode(y, known=True))
 
-    def _moments(self, X: Any, summary: Callable[..., Any]) -> Any:
-        return self._said(predict.moments, summary, self._inputs(X))
+    def _log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        terms = self._log_predictive(self._prepared(X), self.scaling_.targets(y))
+        return terms + self.scaling_.log_slope(y)
 
-    @property
-    def _centre(self) -> float:
-        return self.scaling_.y_centre
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
-    @property
-    def _unit(self) -> float:
-        return self.scaling_.y_unit
+    def _said_of(self, X: Any, summary: Callable[..., Any]) -> Any:
+        """`summary` of the law of every outcome by every network; see `mixture`."""
+        return self._said(predict.laws, summary, self._inputs(X))
+
+    def _moments(
+        self, place: np.ndarray, scale: np.ndarray, heaviness: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        variance = scale**2 / (1.0 - 2.0 * heaviness)
+        mean, variance = self.scaling_.moments(self._flat(place), self._flat(variance))
+        return mean.mean(0), variance.mean(0), mean.var(0)
+
+    def _back(self, scaled: np.ndarray) -> np.ndarray:
+        """In the units of y."""
+        return self.scaling_.outcomes(self._flat(scaled))
+
+    def _flat(self, parts: np.ndarray) -> np.ndarray:
+        """Without the axis of outcomes, if y has none."""
+        return parts if self.n_outputs_ > 1 else parts[..., 0]
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         y = np.asarray(y, np.float64)
-        largest = np.abs(y).max()
-        if largest > LARGEST:
-            raise ValueError(
-                f"y must be numbers up to {LARGEST:.0e}, whose variance float64 can hold, got "
-                f"{largest:.3g}: use other units"
-            )
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        count = 1 if y.ndim == 1 else y.shape[1]
+        if not known:
+            self.n_outputs_ = count
+        elif count != self.n_outputs_:
+            raise ValueError(f"y must have {self.n_outputs_} outcomes a row, got {count}")
+        if (largest := np.abs(y).max()) > LARGEST:
+            limit = f"up to {LARGEST:.0e}, whose variance float64 can hold"
+            raise ValueError(f"y must be numbers {limit}, got {largest:.3g}: use other units")
         return y
 
     def _outputs(self) -> tuple[int, likelihoods.Likelihood]:
-        checks.one_of("noise", self.noise, ("constant", "heteroscedastic"))
-        if self.noise == "constant":
-            return 1, likelihoods.gaussian()
-        return 2, likelihoods.heteroscedastic()
+        return 2 * self.n_outputs_, likelihoods.location_scale(*choice.NOISES[self.noise_])
 
+    def _scaling(self, rows: Rows) -> Scaling:
+        bent = self.target_transform_ == "yeo_johnson"
+        return scaling_of(rows, True, robust=True, transform=bent)
 
-def _mean_and_variances(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, ...]:
-    return mean.mean(0), variance.mean(0), mean.var(0)
+    @property
+    def _step_share(self) -> float:  # type: ignore[override]
+        return VARYING_STEP if choice.NOISES[self.noise_][0] else 1.0
 
-
-def _quantile(level: float, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Of the mixture, by halving: it lies between those of its parts."""
-    deviation = np.sqrt(variance)
-    own = mean + ndtri(level) * deviation
-    low, high = own.min(0), own.max(0)
-    for _ in range(HALVINGS):
-        centre = 0.5 * (low + high)
-        below = ndtr((centre - mean) / deviation).mean(0) < level
-        low, high = np.where(below, centre, low), np.where(below, high, centre)
-    middle: np.ndarray = 0.5 * (low + high)
-    return middle
+    def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
+        choice.settle(self, rows, num_steps, rng)

@@ -5,22 +5,27 @@ network that its settings describe.
 """
 
 import functools
-import math
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, cast
 
 import jax
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from spos import checks
-from spos.io import archive, schema
+from spos.io import archive, npz, schema
+from spos.io.files import whole
+from spos.networks.plain import FORMAT as FORMAT_OF_EXPORTS
 from spos.networks.rows import Scaling
 from spos.result import versions
+from spos.targets import likelihoods
+from spos.targets.layers import Dense
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles, PathLike
 
-FORMAT = 2
+FORMAT = 3
 LABEL_KINDS = "biufUO"  # of NumPy: truth values, whole and real numbers, strings, Python's own
 
 
@@ -60,10 +65,59 @@ class Saved(NamedTuple):
     validation_scores_: np.ndarray
     particles_: Particles
     classes_: Labels | None = None
+    n_outputs_: int | None = None
+    noise_: str | None = None
+    target_transform_: str | None = None
     feature_names_in_: Labels | None = None
 
 
 FIELDS = archive.fields_of(Saved)
+
+
+class Storable:
+    """What estimators know of files."""
+
+    def save(self, path: PathLike) -> Path:
+        """Write the fitted estimator to one file, atomically and without pickle.
+
+        Args:
+            path: of the file, which usually ends in `.npz`.
+
+        Returns:
+            The path.
+        """
+        check_is_fitted(self)
+        return save(self, path)
+
+    @classmethod
+    def load(cls, path: PathLike) -> Self:
+        """Read what `save` wrote.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The fitted estimator, which predicts the same bits.
+
+        Raises:
+            ValueError: the file is damaged, or holds something else.
+        """
+        estimator: Self = load(cls, path)
+        return estimator
+
+    def export(self, path: PathLike) -> Path:
+        """Write what predicts, for a place where NumPy is all there is.
+
+        `spos/networks/plain.py` reads it, one file that imports nothing but NumPy: take it along.
+
+        Args:
+            path: of the file of arrays and JSON, which usually ends in `.npz`.
+
+        Returns:
+            The path.
+        """
+        check_is_fitted(self)
+        return export(self, path)
 
 
 def save(estimator: Any, path: PathLike) -> Path:
@@ -81,6 +135,28 @@ def save(estimator: Any, path: PathLike) -> Path:
     return path
 
 
+def export(estimator: Any, path: PathLike) -> Path:
+    path = checks.as_path("path", path)
+    particles, network = estimator.particles_, estimator._network()
+    weights = particles["weights"]
+    arrays = {name: np.asarray(leaf) for name, leaf in weights.items()}
+    arrays |= {f"scaling.{name}": np.asarray(v) for name, v in estimator.scaling_._asdict().items()}
+    about: dict[str, Any] = {"format": FORMAT_OF_EXPORTS, "layers": len(weights) // 2}
+    about["classes"] = None
+    if network.likelihood.classes:
+        about["classes"] = Labels.of("classes_", estimator.classes_).values
+    else:
+        own, likelihood = particles["likelihood"], network.likelihood
+        heaviness = likelihood.parts(own, np.zeros((1, 2)))[2]
+        arrays |= {"log_precision": own["log_precision"], "heaviness": np.asarray(heaviness)}
+        about["slope"] = likelihood.slope
+        about["log_variance"] = [likelihoods.LOWEST, likelihoods.HIGHEST, likelihoods.BEND]
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    with whole(path) as file:
+        npz.write(file, {name: np.asarray(array) for name, array in arrays.items()})
+    return path
+
+
 def load(kind: type, path: PathLike) -> Any:
     path = checks.as_path("path", path)
     found = Saved(**archive.load_fields(path, FORMAT, FIELDS))
@@ -95,26 +171,29 @@ def load(kind: type, path: PathLike) -> Any:
             if name.endswith("_") and value is not None:
                 setattr(estimator, name, value.array() if isinstance(value, Labels) else value)
         _must_scale(estimator.scaling_, estimator.n_features_in_)
-        must_fit(estimator.particles_, estimator._network(), estimator.n_features_in_, at_least=1)
+        must_fit(estimator.particles_, estimator._network(), at_least=1)
     return estimator
 
 
 def _must_scale(scaling: Scaling, num_features: int) -> None:
     """Are these units that numbers can be measured in?"""
-    units = np.append(scaling.x_unit, scaling.y_unit)
-    centres = np.append(scaling.x_centre, scaling.y_centre)
+    y_units = np.append(scaling.y_unit, scaling.y_scale)
+    units = np.append(scaling.x_unit, y_units)
+    centres = np.concatenate(
+        [np.ravel(part) for part in (scaling.x_centre, scaling.y_centre, scaling.y_origin)]
+    )
     if np.shape(scaling.x_unit) != (num_features,) or np.shape(scaling.x_centre) != (num_features,):
         raise ValueError(f"scaling must be that of {num_features} features")
-    if not (np.isfinite(centres).all() and (units > 0).all() and math.isfinite(scaling.y_unit)):
+    if not (np.isfinite(centres).all() and (units > 0).all() and np.isfinite(y_units).all()):
         raise ValueError("scaling must have finite centres and units above 0")
 
 
-def must_fit(
-    particles: Particles, network: BayesianNetwork, num_features: int, at_least: int
-) -> None:
-    """Are these particles of this network, and enough of them?"""
-    x = np.zeros((1, num_features), np.float32)
-    y = np.zeros(1, np.int32 if network.likelihood.classes else np.float32)
+def must_fit(particles: Particles, network: BayesianNetwork, at_least: int) -> None:
+    """Are these particles of this network of dense layers, and enough of them?"""
+    sizes = cast(Dense, network.network).sizes
+    x = np.zeros((1, sizes[0]), np.float32)
+    classes = network.likelihood.classes
+    y = np.zeros(1, np.int32) if classes else np.zeros((1, sizes[-1] // 2), np.float32)
     one = jax.eval_shape(functools.partial(network.start, jax.random.key(0), 1), x, y)
     wanted, found = _forms(one), _forms(particles)
     if wanted != found:

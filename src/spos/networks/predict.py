@@ -8,13 +8,15 @@ Blocks are padded to round sizes, so that tables of any length share a few compi
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from spos.networks.rows import pad_rows
 from spos.programs import compiled
+from spos.targets.likelihoods import LocationScale
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles
 
@@ -36,6 +38,14 @@ def moments(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax
 
 
 @compiled()
+def laws(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax.Array, ...]:
+    """Location, scale and 1/ν of the t of every outcome by every network, each (S, n, k)."""
+    parts = jax.vmap(cast(LocationScale, network.likelihood).parts)
+    place, log_variance, heaviness = parts(particles["likelihood"], network.outputs(particles, x))
+    return place, jnp.exp(0.5 * log_variance), jnp.broadcast_to(heaviness[:, None], place.shape)
+
+
+@compiled()
 def log_terms(network: BayesianNetwork, particles: Particles, x: Any, y: Any) -> jax.Array:
     """log p(y | x) by every network: (S, n)."""
     return network.log_terms(particles, x, y)
@@ -51,7 +61,7 @@ def by_blocks(
     """What the networks say of all rows, in float64.
 
     Args:
-        program: `outputs`, `moments` or `log_terms`.
+        program: `outputs`, `moments`, `laws` or `log_terms`.
         network: of the particles.
         particles: the networks.
         *rows: arrays with a leading axis of rows.

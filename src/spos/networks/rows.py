@@ -4,17 +4,26 @@ Equal rows become one that counts for all of them. That is the same posterior, c
 weight of 2 the same as a second row to the last bit, and it keeps twins from sitting on both sides
 of the split into a training and a validation set.
 
-Programs are compiled for a number of rows. So that there are few such numbers, tables are padded to
-a round one with rows that count for nothing: at most an eighth more, or 64 in all.
+Programs are compiled for a number of rows and of columns. So that there are few such numbers, all
+the folds of a cross-validation have the same: a table is filled up to a round number of rows with
+rows of its own, each of which then counts for less, and to a round number of columns with zeros.
+The first costs nothing, since a step sees a minibatch.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-FEWEST_PADDED = 64
+from spos.networks.plain import Scaling, bend
+
+__all__ = ["Rows", "Scaling"]
+
 FEWEST_TO_SPLIT = 50  # rows; below, all of them are for training
 MOST_FOR_VALIDATION = 500
+TAILS = 0.01  # share of a column's values, at either end, that do not tell its scale
+X_LIMIT = 4.0  # units from which on an input grows like a logarithm
+POWERS = np.linspace(0.0, 2.0, 41)
+BEYOND = 0.25  # of the range of outcomes, that a mean may look at beyond them
 
 Random = np.random.RandomState | np.random.Generator
 
@@ -41,29 +50,11 @@ class Rows(NamedTuple):
         return float(len(self.y) if self.weights is None else self.weights.sum(dtype=np.float64))
 
 
-class Scaling(NamedTuple):
-    """Mean and standard deviation of the training set: the networks' units.
-
-    The unit of an input that never varied is infinite: nothing is known of what another value of it
-    would do, so that it is left out of account.
-    """
-
-    x_centre: np.ndarray
-    x_unit: np.ndarray
-    y_centre: float = 0.0
-    y_unit: float = 1.0
-
-    def inputs(self, x: np.ndarray) -> np.ndarray:
-        return _in_units("X", x, self.x_centre, self.x_unit)
-
-    def targets(self, y: np.ndarray) -> np.ndarray:
-        return _in_units("y", y, self.y_centre, self.y_unit)
-
-    def rows(self, rows: Rows, numbers: bool) -> Rows:
-        """In the networks' units; `numbers` says that y is one too, and not a class."""
-        y = self.targets(rows.y) if numbers else rows.y.astype(np.int32)
-        weights = None if rows.weights is None else rows.weights.astype(np.float32)
-        return Rows(self.inputs(rows.x), y, weights)
+def scaled(scaling: Scaling, rows: Rows, numbers: bool) -> Rows:
+    """In the networks' units; `numbers` says that y is one too, and not a class."""
+    y = scaling.targets(rows.y) if numbers else rows.y.astype(np.int32)
+    weights = None if rows.weights is None else rows.weights.astype(np.float32)
+    return Rows(scaling.inputs(rows.x), y, weights)
 
 
 def merged(rows: Rows) -> Rows:
@@ -77,16 +68,35 @@ def merged(rows: Rows) -> Rows:
 
 def pad_rows(array: np.ndarray) -> np.ndarray:
     """The array with zeros below, up to a round number of rows."""
-    count = len(array)
-    unit = 1 << max(0, (count - 1).bit_length() - 4)  # eight round numbers between powers of two
-    padded = max(FEWEST_PADDED, -(-count // unit) * unit)
-    return np.concatenate([array, np.zeros((padded - count, *array.shape[1:]), array.dtype)])
+    missing = round_rows(len(array)) - len(array)
+    return np.concatenate([array, np.zeros((missing, *array.shape[1:]), array.dtype)])
+
+
+def round_rows(count: int) -> int:
+    """64 times a power of four, and from 16,384 on a power of two."""
+    bits = max(6, (count - 1).bit_length())
+    return 1 << (bits if bits > 14 else bits + bits % 2)
+
+
+def pad_columns(x: np.ndarray) -> np.ndarray:
+    """Inputs with columns of zeros, up to a round number."""
+    missing = round_columns(x.shape[1]) - x.shape[1]
+    return np.concatenate([x, np.zeros((len(x), missing), x.dtype)], axis=1) if missing else x
+
+
+def round_columns(count: int) -> int:
+    """A power of two from 8 on, or one and a half of it."""
+    power = 1 << max(3, (count - 1).bit_length())
+    return power if power == 8 or count > 3 * power // 4 else 3 * power // 4
 
 
 def padded(rows: Rows) -> Rows:
-    """The same posterior with a round number of rows: those that are added count 0 times."""
-    weights = np.ones(len(rows.y)) if rows.weights is None else rows.weights
-    return Rows(pad_rows(rows.x), pad_rows(rows.y), pad_rows(weights.astype(np.float32)))
+    """The same posterior with a round number of rows, which come again and count for less."""
+    count = len(rows.y)
+    again = np.arange(round_rows(count)) % count
+    weights = np.ones(count) if rows.weights is None else rows.weights
+    shared = weights / np.bincount(again)
+    return Rows(rows.x[again], rows.y[again], shared[again].astype(np.float32))
 
 
 def split(rows: Rows, fraction: float, rng: Random) -> tuple[Rows, Rows | None]:
@@ -110,13 +120,68 @@ def split(rows: Rows, fraction: float, rng: Random) -> tuple[Rows, Rows | None]:
     return rows.take(order[apart:]), rows.take(order[:apart])
 
 
-def scaling_of(rows: Rows, numbers: bool) -> Scaling:
-    """By mean and standard deviation; `numbers` says that y is one too, and not a class."""
-    x_centre, x_unit = _centre_and_unit(rows.x, rows.weights, constant=np.inf)
+def scaling_of(
+    rows: Rows, numbers: bool, *, robust: bool = False, transform: bool = False
+) -> Scaling:
+    """By mean and standard deviation of the training set.
+
+    Args:
+        rows: the training set.
+        numbers: y are numbers too, and not classes.
+        robust: the ends of a column do not tell its scale, and outliers in it are drawn near.
+        transform: bend y by the power that makes it most like a Gaussian.
+
+    Returns:
+        The networks' units.
+    """
+    x = _without_ends(rows.x, rows.weights) if robust else rows.x
+    x_centre, x_unit = _centre_and_unit(x, rows.weights, constant=np.inf)
+    limit = X_LIMIT if robust else np.inf
     if not numbers:
-        return Scaling(x_centre, x_unit)
-    y_centre, y_unit = _centre_and_unit(rows.y, rows.weights, constant=1.0)
-    return Scaling(x_centre, x_unit, float(y_centre), float(y_unit))
+        return Scaling(x_centre, x_unit, limit)
+    if not transform:
+        centre, unit = _centre_and_unit(rows.y, rows.weights, constant=1.0)
+        return Scaling(x_centre, x_unit, limit, centre, unit)
+    columns = rows.y if rows.y.ndim > 1 else rows.y[:, None]
+    found = [_bent(column, rows.weights) for column in columns.T]
+    fields = np.asarray(found).T
+    if rows.y.ndim == 1:
+        fields = fields[:, 0]
+    return Scaling(x_centre, x_unit, limit, *fields)
+
+
+def _bent(y: np.ndarray, weights: np.ndarray | None) -> tuple[float, ...]:
+    """The fields of a `Scaling` for one outcome, by the likelihood of a Gaussian behind the bend.
+
+    Outcomes that are never negative may bend around zero, others bend around their mean.
+    """
+    centre, unit = _centre_and_unit(y, weights, constant=1.0)
+    around = [(float(centre), float(unit))]
+    if y.min() >= 0.0 and (y > 0).any():
+        around += [(0.0, float(scale)) for scale in np.quantile(y[y > 0], [0.05, 0.5])]
+    best: tuple[float, ...] = ()
+    highest = -np.inf
+    for origin, scale in around:
+        z = (y - origin) / scale
+        slopes = np.average(np.sign(z) * np.log1p(np.abs(z)), weights=weights)
+        for power in POWERS:
+            t = bend(z, power)
+            middle, width = (float(v) for v in _centre_and_unit(t, weights, constant=1.0))
+            likelihood = (power - 1.0) * slopes - np.log(width) - np.log(scale)
+            if likelihood > highest:
+                low, high = (float(end - middle) / width for end in (t.min(), t.max()))
+                room = BEYOND * (high - low)
+                highest = likelihood
+                best = (middle, width, power, origin, scale, low - room, high + room)
+    return best
+
+
+def _without_ends(x: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Columns clipped to their quantiles, but for those that would be constant then."""
+    ends = [TAILS, 1.0 - TAILS]
+    low, high = np.quantile(x, ends, 0, weights=weights, method="inverted_cdf")
+    clipped: np.ndarray = np.where(low < high, np.clip(x, low, high), x)
+    return clipped
 
 
 def _centre_and_unit(
@@ -129,15 +194,3 @@ def _centre_and_unit(
     unit = np.sqrt(np.average((values - centre) ** 2, axis=0, weights=weights))
     still = unit <= 10.0 * np.finfo(np.float64).eps * np.abs(centre)
     return np.ldexp(centre, power), np.where(still, constant, np.ldexp(unit, power))
-
-
-def _in_units(name: str, values: np.ndarray, centre: Any, unit: Any) -> np.ndarray:
-    with np.errstate(over="ignore"):
-        scaled: np.ndarray = ((values - centre) / unit).astype(np.float32)
-    if not np.isfinite(scaled).all():
-        place = tuple(int(n) for n in np.argwhere(~np.isfinite(scaled))[0])
-        raise ValueError(
-            f"{name} must be nearer to the training set, got {values[place]} in row {place[0]}, "
-            "which is too far away for float32"
-        )
-    return scaled

@@ -50,6 +50,7 @@ class Setting(NamedTuple):
             for "median" that of the start.
         preconditioner: None is the method's own.
         batch_size: rows in a step, at most.
+        step_share: of the method's own step, where that is taken.
     """
 
     method: str | Method = "spos"
@@ -59,6 +60,7 @@ class Setting(NamedTuple):
     bandwidth: Bandwidth = "median"
     preconditioner: Preconditioner | None = None
     batch_size: int = 100
+    step_share: float = 1.0
 
 
 class Trained(NamedTuple):
@@ -67,6 +69,7 @@ class Trained(NamedTuple):
     Attributes:
         particles: the networks to predict with, newest last.
         scores: the mean log-predictive of the validation set at each look.
+        terms: the log-predictive of its rows, by the networks that are given.
         num_steps: that were taken.
         seconds: that they took.
         interrupted: did Ctrl-C end the run?
@@ -74,6 +77,7 @@ class Trained(NamedTuple):
 
     particles: Particles
     scores: list[float]
+    terms: np.ndarray
     num_steps: int
     seconds: float
     interrupted: bool
@@ -105,7 +109,8 @@ def train(
         start: the first networks, such as `first_networks` gives.
         seed: of the run; a number or a key.
         validation: a validation set, which chooses the networks.
-        patience: looks without a better score on the validation set before the run ends.
+        patience: looks without a better score on the validation set before the run ends, in its
+            second half.
         looks: so many in the whole run, at equal distances.
         average: the networks of so many looks are given, one after another.
         on_look: `on_look(number, particles)` is told of every look, from 1.
@@ -134,7 +139,8 @@ def train(
     if patience is not None:
         checks.whole("patience", patience)
     sampler = sampler_of(network, rows, setting, num_steps, start)
-    seen = Looks(network, checks.whole("average", average), validation, patience)
+    average = checks.whole("average", average)
+    seen = Looks(network, average, validation, patience, -(-num_steps // every) // 2)
 
     def look(step: int, particles: Particles) -> bool:
         if on_look is not None:
@@ -166,6 +172,7 @@ def train(
     return Trained(
         particles=seen.pool(result.particles),
         scores=seen.scores,
+        terms=seen.best.terms if seen.best else np.empty(0),
         num_steps=result.num_steps,
         seconds=result.seconds,
         interrupted=result.interrupted,
@@ -206,7 +213,8 @@ def sampler_of(
     matrices = [leaf for leaf in jax.tree.leaves(start["weights"]) if leaf.ndim > 2]
     step_size = setting.step_size
     if step_size is None:
-        step_size = method.default_step(max((leaf.shape[-2] for leaf in matrices), default=1))
+        widest = max((leaf.shape[-2] for leaf in matrices), default=1)
+        step_size = setting.step_share * method.default_step(widest)
     step_size = checks.positive("step_size", step_size)
     if method.per_row:
         step_size /= rows.total

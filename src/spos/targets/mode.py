@@ -1,5 +1,6 @@
 """Where a posterior is highest."""
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -43,12 +44,16 @@ def find_mode(posterior: Posterior, start: PyTree, num_steps: int = 100) -> PyTr
 
 @compiled(1)
 def _climb(num_steps: int, posterior: Posterior, start: PyTree) -> PyTree:
-    optimizer = optax.lbfgs()
-
     def height_to_lose(theta: PyTree) -> jax.Array:
         # an average per example, which keeps the line search clear of rounding
         return -posterior.log_prob(theta, all_rows(posterior.data).batch) / posterior.num_examples
 
+    return descend(height_to_lose, start, num_steps)
+
+
+def descend(height_to_lose: Callable[[PyTree], jax.Array], start: PyTree, num_steps: int) -> PyTree:
+    """Where a function is lowest near `start`, by at most so many steps of L-BFGS."""
+    optimizer = optax.lbfgs()
     value_and_grad = optax.value_and_grad_from_state(height_to_lose)
 
     first = _length(jax.grad(height_to_lose)(start))

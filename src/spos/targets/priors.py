@@ -1,6 +1,6 @@
 """Priors of the weights of a network.
 
-    normal          w ~ N(0, σ²)
+    normal          w ~ N(0, σ²), or N(0, σ² min(1, K / k)) for the k weights into a unit
     hierarchical    w ~ N(0, 1/λ),   λ ~ Gamma(a, b), sampled as log λ beside the weights
 
 The second lets the data decide how large weights are. λ starts where the first weights have it.
@@ -52,12 +52,19 @@ class Normal(Prior):
 
     Attributes:
         scale: the standard deviation of a weight.
+        full_width: K, the weights into a unit from which on it falls.
     """
 
     scale: Number
+    full_width: Number = math.inf
 
     def log_prob(self, own: PyTree, weights: PyTree) -> Any:
-        return -0.5 * self.scale**-2 * _squares(weights)
+        spread = [jnp.sum(leaf**2) * self._tightness(leaf) for leaf in jax.tree.leaves(weights)]
+        return -0.5 * self.scale**-2 * sum(spread)
+
+    def _tightness(self, leaf: jax.Array) -> Any:
+        width = leaf.shape[-2] if leaf.ndim > 1 else 1
+        return jnp.maximum(1.0, width / self.full_width)
 
 
 @value
@@ -80,16 +87,19 @@ class Hierarchical(Prior):
         return fit + log_gamma(own, self.shape, self.rate)
 
 
-def normal(scale: Number = 1.0) -> Normal:
+def normal(scale: Number = 1.0, full_width: Number = math.inf) -> Normal:
     """Independent weights of a known scale.
 
     Args:
         scale: the standard deviation of a weight.
+        full_width: units that more weights than these lead into have smaller ones, so that what
+            such a unit gets has a bounded variance. By default all weights have one scale.
 
     Returns:
         The prior.
     """
-    return Normal(checks.positive("scale", scale))
+    width = checks.positive("full_width", full_width, allow_infinity=True)
+    return Normal(checks.positive("scale", scale), width)
 
 
 def hierarchical(shape: Number = 1.0, rate: Number = 0.1) -> Hierarchical:

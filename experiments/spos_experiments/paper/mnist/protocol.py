@@ -28,7 +28,7 @@ from scipy.special import softmax
 import spos
 from spos.networks import predict
 from spos.networks.methods import Method, Options
-from spos.networks.rows import Rows, Scaling
+from spos.networks.rows import Rows, Scaling, scaled
 from spos.networks.trainer import Setting, Trained, first_networks, train
 from spos.targets import (
     BayesianNetwork,
@@ -81,7 +81,7 @@ def sets(table: Table, share: float) -> Sets:
     scaling, brightest = Scaling(shown.mean(), shown.std()), shown.max()
 
     def some(rows: np.ndarray) -> Rows:
-        return scaling.rows(Rows(pixels[rows], table.y[rows]), numbers=False)
+        return scaled(scaling, Rows(pixels[rows], table.y[rows]), numbers=False)
 
     side = round(pixels.shape[1] ** 0.5)
     square = pixels[test].reshape(-1, side, side)

@@ -28,7 +28,7 @@ import numpy as np
 
 import spos
 from spos.networks import predict
-from spos.networks.rows import Rows, scaling_of
+from spos.networks.rows import Rows, scaled, scaling_of
 from spos.networks.rows import split as split_rows
 from spos.networks.trainer import Setting, first_networks, train
 from spos.targets import BayesianNetwork, bnn, likelihoods, priors, relu_network
@@ -97,9 +97,8 @@ def rows(table: Table, split: int, validate: bool) -> Part:
             raise ValueError(f"{table.name} must have rows enough to validate, got {len(y)}")
         judged = apart
     scaling = scaling_of(training, numbers=True)
-    return Part(
-        scaling.rows(training, numbers=True), scaling.rows(judged, numbers=True), scaling.y_unit
-    )
+    training, judged = (scaled(scaling, some, numbers=True) for some in (training, judged))
+    return Part(training, judged, float(scaling.y_unit))
 
 
 def network(inputs: int, hidden: int, trial: Trial) -> BayesianNetwork:
