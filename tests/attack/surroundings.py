@@ -175,7 +175,11 @@ def read_only(bits: str) -> Score:
             },
             refuses="Permission denied",
         )
-        return attack(case, bits, user=NOBODY, group=NOBODY, extra_groups=[])
+        try:
+            return attack(case, bits, user=NOBODY, group=NOBODY, extra_groups=[])
+        except PermissionError:
+            told = "read-only folder (skipped: another user cannot start Python here)"
+            return Score(told, "surroundings", 0, 0, 0, [])
 
 
 @contextlib.contextmanager
