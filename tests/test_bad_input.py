@@ -68,6 +68,11 @@ class Source(Short):
 
 
 CASES = {
+    "no executor": (
+        lambda: spos.compare(log_prob, {"a": spos.sgld(log_prob, 0.1)}, START, 3, executor=2),
+        TypeError,
+        r"executor must have submit\(function, \*arguments\).*got 2",
+    ),
     # data that are read
     "a source without a batch size": (
         lambda: posterior(data=Source()),

@@ -12,6 +12,7 @@ from spos_experiments.data.catalogue import NAMES
 from spos_experiments.frame import options, record
 
 ALL = "all"
+ABOUT_EXECUTOR = "make the runs side by side: processes:N, dask://HOST:PORT or slurm"
 
 
 def _paper_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def _paper_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name in names:
         chosen.add_parser(name, experiment=name)
+    parser.add_argument("--executor", metavar="WHERE", help=ABOUT_EXECUTOR)
     _shared_arguments(parser)
 
 
@@ -48,6 +50,9 @@ class _ExperimentParser(argparse.ArgumentParser):
         super().__init__(**given)
         self.experiment = experiment
         _shared_arguments(self, default=argparse.SUPPRESS)  # which leaves what came before the name
+        self.add_argument(
+            "--executor", metavar="WHERE", help=ABOUT_EXECUTOR, default=argparse.SUPPRESS
+        )
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -73,7 +78,7 @@ def _paper(arguments: argparse.Namespace) -> None:
         raise UsageError(f"{strange} cannot be used with the experiment {name}")
     changed = {} if name == ALL else options.changed(paper.find(name).Settings(), arguments)
     for each in paper.SYNTHETIC if name == ALL else (name,):
-        perform(each, arguments.out, arguments.seed, arguments.quick, changed)
+        perform(each, arguments.out, arguments.seed, arguments.quick, changed, arguments.executor)
 
 
 def _report_arguments(parser: argparse.ArgumentParser) -> None:

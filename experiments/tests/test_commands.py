@@ -69,7 +69,7 @@ def asked(monkeypatch):
 
 def test_all_runs_the_synthetic_part_of_the_paper(asked, tmp_path):
     assert main(["paper", "all", "--quick", "--out", str(tmp_path), "--seed", "5"]) == 0
-    assert asked == [(name, tmp_path, 5, True, {}) for name in paper.SYNTHETIC]
+    assert asked == [(name, tmp_path, 5, True, {}, None) for name in paper.SYNTHETIC]
 
 
 def test_what_every_experiment_takes_may_stand_before_its_name(asked, tmp_path):
@@ -81,8 +81,8 @@ def test_what_every_experiment_takes_may_stand_before_its_name(asked, tmp_path):
         assert main(["paper", "--out", str(tmp_path), *words.split()]) == 0
     assert main(["paper", "--seed", "4", "--out", "x", "gaussian", "--seed", "5"]) == 0
     *first, last = asked
-    assert first == [("gaussian", tmp_path, 5, True, {})] * 3
-    assert last == ("gaussian", Path("x"), 5, False, {})
+    assert first == [("gaussian", tmp_path, 5, True, {}, None)] * 3
+    assert last == ("gaussian", Path("x"), 5, False, {}, None)
 
 
 @pytest.mark.parametrize(
@@ -90,13 +90,14 @@ def test_what_every_experiment_takes_may_stand_before_its_name(asked, tmp_path):
     [
         "--tasks swing_up --gradients a2c --methods svpg spos --seeds 3",
         "--task swingup --gradient a2c --methods svpg spos --seeds 3",
-        "--task swingup swing_up --gradient a2c --method svpg spos --seeds 3",
+        "--task swingup swing_up --gradient a2c --method svpg spos --seeds 3 --executor slurm",
     ],
 )
 def test_an_option_takes_both_spellings(words, asked):
     assert main(["paper", "control", *words.split()]) == 0
-    [(name, _, seed, quick, changed)] = asked
+    [(name, _, seed, quick, changed, executor)] = asked
     assert (name, seed, quick) == ("control", 0, False)
+    assert executor == ("slurm" if "slurm" in words else None)
     assert changed == {
         "tasks": ("swing_up",),
         "gradients": ("a2c",),
@@ -117,7 +118,7 @@ def test_an_option_takes_both_spellings(words, asked):
 )
 def test_an_option_changes_a_setting_and_the_record_tells_the_command(words, changed, asked):
     assert main(["paper", *words.split()]) == 0
-    name, out, seed, quick, found = asked[0]
+    name, out, seed, quick, found, _ = asked[0]
     assert found == changed
     again = perform.command(name, out, seed, quick, found)
     assert main(again.split()[1:]) == 0

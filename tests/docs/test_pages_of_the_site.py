@@ -20,6 +20,13 @@ def test_a_tutorial_is_text_with_code_that_reads_and_ends_in_what_could_go_wrong
     assert headings[-1] == "What could go wrong"
 
 
+def test_pages_link_to_pages_of_the_site():
+    for page in DOCS.rglob("*.md"):
+        links = re.findall(r"\]\(([^)#\s:]+\.md)", page.read_text(encoding="utf-8"))
+        outside = [link for link in links if DOCS not in (page.parent / link).resolve().parents]
+        assert not outside, f"{page.name} links to {outside}, which the site does not have"
+
+
 def listed(page):
     """The pages that a page has in its tables of contents."""
     found = set()

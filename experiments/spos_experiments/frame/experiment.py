@@ -26,6 +26,10 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
+def quiet(done: int, total: int = 0, **values: float) -> None:
+    """A tick that nobody sees."""
+
+
 class Adjustable(Protocol):
     """A frozen dataclass of everything that shapes an experiment but the seed. Fields made by
     `options.option` are options of the command line."""
@@ -68,6 +72,9 @@ class Experiment(Protocol):
 
     def draw(self, record: Record) -> list[Drawing]:
         """The figures, from the record alone."""
+
+    # One with long runs has two more, for `sweep`: `parts(settings, seed)`, a list of tuples, and
+    # `make(settings, seed, part, folder)`, which leaves a part where `results` looks for it.
 
 
 def once(

@@ -16,7 +16,7 @@ from spos.io.files import make_writable, write_whole
 from spos.io.progress import Progress
 from spos.result import versions
 from spos_experiments import paper
-from spos_experiments.frame import options, record
+from spos_experiments.frame import options, record, sweep
 from spos_experiments.frame.experiment import Experiment
 from spos_experiments.frame.record import Record
 
@@ -27,16 +27,20 @@ def perform(
     seed: int = 0,
     quick: bool = False,
     changed: Mapping[str, Any] = MappingProxyType({}),
+    executor: str | None = None,
 ) -> Record:
     """Run an experiment, write its record and figures, and print its table.
 
-    `changed` are settings that differ from the experiment's own.
+    `changed` are settings that differ from the experiment's own, and `executor` makes its runs
+    (`sweep`).
     """
     experiment = paper.find(name)
     folder = out / name
     make_writable(folder)
-    settings = experiment.Settings().quick() if quick else experiment.Settings()
-    settings = dataclasses.replace(settings, **changed)
+    settings = sweep.adjusted(name, quick, changed)
+    if executor is not None:
+        with sweep.executor(executor, folder) as elsewhere, Bar(f"{name}, runs") as bar:
+            sweep.make_all(name, folder, seed, quick, changed, elsewhere, bar.tick)
     bar = Bar(name)
     began, busy = time.monotonic(), time.process_time()
     with bar:

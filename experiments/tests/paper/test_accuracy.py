@@ -125,6 +125,10 @@ def test_nuts_and_exact_references():
     np.testing.assert_allclose(exact.mean, -3.2, atol=0.15)
     np.testing.assert_allclose(exact.sd, np.sqrt(1 + 64 * 0.84), rtol=0.02)
     assert not exact.weak
+    known = reference.make("conversion", tiny)  # a Beta(4, 98) and Gamma laws, by hand
+    assert known.names == ["share[0]", "share[1]", "value[0]", "value[1]"]
+    np.testing.assert_allclose(known.mean, [4 / 102, 10 / 102, 4 / 0.5, 10 / 1.0])
+    np.testing.assert_allclose(known.sd[2:], [2 / 0.5, np.sqrt(10) / 1.0])
 
 
 def conjugate_draws(rng, totals, width=1.0, count=100):

@@ -23,6 +23,7 @@ its mean is off the mean of all replicas: on average the right one, however shor
 they are drawn from those with replacement, with a jitter of normals of Silverman's width.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,7 @@ import numpy as np
 
 from spos import checks
 from spos.dynamics.sampler import Sampler
+from spos.executors import check_executor, outcomes
 from spos.loop.run import run
 from spos.names import parameters
 from spos.programs import compiled
@@ -125,6 +127,7 @@ def bias(
     num_replicas: int = 16,
     seed: int = 0,
     level: float = 0.01,
+    executor: Any = None,
 ) -> BiasReport:
     """Run again with half the step and with twice the particles, and extrapolate.
 
@@ -138,6 +141,7 @@ def bias(
         num_replicas: independent runs of each kind, at least 3.
         seed: of all runs.
         level: how often a sampler without bias may have anything flagged.
+        executor: does the three kinds of runs as jobs; None does one after another here.
 
     Returns:
         Both biases of every mean and variance, with error bars; printed, it is a table.
@@ -156,6 +160,7 @@ def bias(
     checks.fraction("burn_in", burn_in)
     checks.whole("num_replicas", num_replicas, at_least=3)
     checks.positive("level", level)
+    check_executor(executor)
     if not callable(start):
         cloud = checks.particles(start)
         if num_particles is not None:
@@ -171,17 +176,11 @@ def bias(
     root = jax.random.key(seed)
     names, _ = parameters(jax.tree.map(np.asarray, start(root, 1)))
     kinds = ((step_size, count, 1), (step_size / 2, count, 2), (step_size, 2 * count, 1))
-    here, half, twice = (
-        _replicas(
-            make_sampler(h),
-            start,
-            size,
-            jax.random.split(jax.random.fold_in(root, kind), num_replicas),
-            times * num_steps,
-            burn_in,
-        )
+    jobs = [
+        (make_sampler(h), start, size, seed, kind, num_replicas, times * num_steps, burn_in)
         for kind, (h, size, times) in enumerate(kinds)
-    )
+    ]
+    here, half, twice = outcomes(executor, replicas, jobs)
     rate = level / (2 * len(MOMENTS) * len(names))
 
     def estimates(combine: Callable[[str], np.ndarray], rate: float = 0.0) -> dict[str, Estimates]:
@@ -216,37 +215,38 @@ def t_test(repeats: np.ndarray, rate: float, rounding: Any = 0.0) -> Estimates:
 
 def resampled(cloud: Particles) -> Callable[[jax.Array, int], Particles]:
     """Starts of any size from a cloud: its points with replacement, each moved a little."""
+    return functools.partial(_moved_a_little, cloud)
+
+
+def _moved_a_little(cloud: Particles, key: jax.Array, num_particles: int) -> Particles:
     leaves, structure = jax.tree.flatten(cloud)
     points = len(leaves[0])
     width = points ** (-1.0 / (4 + sum(leaf[0].size for leaf in leaves)))
-
-    def start(key: jax.Array, num_particles: int) -> Particles:
-        chosen, *moves = jax.random.split(key, 1 + len(leaves))
-        rows = jax.random.randint(chosen, (num_particles,), 0, points)
-        return jax.tree.unflatten(
-            structure,
-            [
-                leaf[rows]
-                + width
-                * jnp.std(leaf, axis=0)
-                * jax.random.normal(move, leaf[rows].shape, leaf.dtype)
-                for leaf, move in zip(leaves, moves, strict=True)
-            ],
-        )
-
-    return start
+    chosen, *moves = jax.random.split(key, 1 + len(leaves))
+    rows = jax.random.randint(chosen, (num_particles,), 0, points)
+    return jax.tree.unflatten(
+        structure,
+        [
+            leaf[rows]
+            + width * jnp.std(leaf, axis=0) * jax.random.normal(move, leaf[rows].shape, leaf.dtype)
+            for leaf, move in zip(leaves, moves, strict=True)
+        ],
+    )
 
 
-def _replicas(
+def replicas(
     sampler: Sampler,
     start: Start,
     num_particles: int,
-    keys: jax.Array,
+    seed: int,
+    kind: int,
+    num_replicas: int,
     num_steps: int,
     burn_in: float,
 ) -> dict[str, np.ndarray]:
-    """Mean and variance over particles and late steps: a row for each key, a column a parameter."""
-
+    """Mean and variance over particles and late steps: a row for each replica, a column a
+    parameter. A job of `bias`."""
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), kind), num_replicas)
     found = _averages(start, num_particles, num_steps, burn_in, sampler, keys)
     mean, variance = (parameters(each)[1] for each in found)
     if not (np.isfinite(mean).all() and np.isfinite(variance).all()):

@@ -11,7 +11,6 @@ A gradient evaluation is the gradient of one particle's log-density, or of one r
 A sampler whose particles leave the finite numbers is no error here, but a row that says so.
 """
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,16 +21,17 @@ import numpy as np
 
 from spos import checks
 from spos.cloud import flatten, size
+from spos.diagnostics.clouds import timed_clouds
 from spos.diagnostics.errors import Truth, as_truth
 from spos.dynamics.sampler import Sampler
+from spos.executors import check_executor, outcomes
 from spos.interaction.kernels import Kernel
 from spos.io import figures
 from spos.io.html import Table
 from spos.io.progress import Progress, wanted
-from spos.loop.run import run
 from spos.plots import rich
 from spos.targets.target import as_target
-from spos.types import Info, Particles, State
+from spos.types import Particles
 
 RECORDS = 64  # clouds kept of a run, at equal distances
 EXACT = "independent draws"
@@ -158,6 +158,7 @@ def compare(
     num_seeds: int = 8,
     seed: int = 0,
     progress: bool | None = None,
+    executor: Any = None,
 ) -> Comparison:
     """Run all samplers and measure how far each is from the truth.
 
@@ -172,6 +173,7 @@ def compare(
         num_seeds: runs of each sampler, at least 2.
         seed: of all runs.
         progress: show a progress line; by default only on a terminal.
+        executor: runs the samplers as jobs, whose times are not comparable; None runs them here.
 
     Returns:
         The errors of each sampler by gradients.
@@ -197,6 +199,7 @@ def compare(
     checks.whole("num_steps", num_steps)
     checks.whole("num_seeds", num_seeds, at_least=2)
     checks.seed("seed", seed)
+    check_executor(executor)
     keys = jax.random.split(jax.random.key(seed), num_seeds)
     if callable(particles):
         starts = jax.vmap(particles)(jax.vmap(lambda key: jax.random.fold_in(key, 1))(keys))
@@ -212,8 +215,10 @@ def compare(
     bar = Progress("compare", len(samplers)) if wanted(progress) else None
     rows = {}
     try:
-        for done, (name, sampler) in enumerate(samplers.items(), start=1):
-            rows[name] = _row(sampler, keys, starts, num_steps, every, known)
+        jobs = [(sampler, seed, starts, num_steps, every) for sampler in samplers.values()]
+        runs = zip(samplers.items(), outcomes(executor, timed_clouds, jobs), strict=True)
+        for done, ((name, sampler), run) in enumerate(runs, start=1):
+            rows[name] = _row(sampler, *run, num_steps, every, known)
             if bar is not None:
                 bar.update(done)
     finally:
@@ -230,40 +235,15 @@ def compare(
     return Comparison(rows, num_steps, title)
 
 
-def see_particles(state: State, info: Info) -> Particles:
-    return state.particles
-
-
-def _clouds(
-    num_steps: int, every: int, sampler: Sampler, keys: jax.Array, starts: Particles
-) -> Particles:
-    """The particles at every record, for all seeds."""
-
-    first = num_steps % every  # so that the last record is the last step
-
-    def one(key: jax.Array, start: Particles) -> Particles:
-        state, _ = run(sampler, key, start, first, observe=see_particles)
-        rest = num_steps - first
-        return run(sampler, key, None, rest, state=state, every=every, observe=see_particles)[1]
-
-    return jax.vmap(one)(keys, starts)
-
-
 def _row(
     sampler: Sampler,
-    keys: jax.Array,
-    starts: Particles,
+    clouds: Particles,
+    seconds: float,
     num_steps: int,
     every: int,
     truth: Truth,
 ) -> Row:
-    """Run the seeds of one sampler side by side; compiling is not timed."""
-    count = jax.tree.leaves(starts)[0].shape[1]
-    program = jax.jit(lambda *given: _clouds(num_steps, every, *given))
-    compiled = program.lower(sampler, keys, starts).compile()
-    began = time.monotonic()
-    clouds = jax.block_until_ready(compiled(sampler, keys, starts))
-    seconds = (time.monotonic() - began) / len(keys)
+    count = jax.tree.leaves(clouds)[0].shape[2]
     stops = num_steps % every + every * np.arange(1, num_steps // every + 1)
     spent = [sampler.target.gradient_evaluations(int(stop), count) for stop in stops]
     points = np.asarray(flatten(clouds, 3))

@@ -32,7 +32,7 @@ from spos_experiments.paper.accuracy.findings import Found, findings
 from spos_experiments.paper.accuracy.reference import Reference
 from spos_experiments.paper.accuracy.settings import Settings
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "make", "parts", "results"]
 
 TITLE = "Right answers without tuning: models of everyday statistics"
 ABOUT = (
@@ -56,15 +56,11 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
 
     tick(0, total)
     for name in settings.models:
-        place = store / f"{name}-reference.npz"
-        made = functools.partial(reference.make, name, settings)
-        found.references[name] = resume.outcome(place, Reference, made)
+        found.references[name] = _reference(store, name, settings)
         jax.clear_caches()
         next_one()
     for name in settings.calibrations:
-        place = store / f"calibration-{name}-seed{seed}.npz"
-        simulate = functools.partial(calibration.simulate, name, settings, seed)
-        found.ranks[name] = resume.outcome(place, calibration.Ranks, simulate).ranks
+        found.ranks[name] = _ranks(store, name, settings, seed).ranks
         next_one()
     for name in settings.models:
         for method in asked(settings, name):
@@ -78,3 +74,30 @@ def asked(settings: Settings, name: str) -> list[str]:
     """The methods that are run on a model."""
     chosen = settings.methods
     return [each for each in chosen if each in methods.OURS or name in settings.compared]
+
+
+def parts(settings: Settings, seed: int) -> list[tuple[str, str]]:
+    """A model with all methods is a job, since some begin where others ended, and a calibration."""
+    models = [("model", name) for name in settings.models]
+    return models + [("calibration", name) for name in settings.calibrations]
+
+
+def make(settings: Settings, seed: int, part: tuple[str, str], folder: Path) -> None:
+    store, (kind, name) = resume.store(folder, settings.mark()), part
+    if kind == "calibration":
+        _ranks(store, name, settings, seed)
+        return
+    _reference(store, name, settings)
+    for method in asked(settings, name):
+        methods.kept(store, name, method, settings, seed)
+
+
+def _reference(store: Path, name: str, settings: Settings) -> Reference:
+    made = functools.partial(reference.make, name, settings)
+    return resume.outcome(store / f"{name}-reference.npz", Reference, made)
+
+
+def _ranks(store: Path, name: str, settings: Settings, seed: int) -> calibration.Ranks:
+    place = store / f"calibration-{name}-seed{seed}.npz"
+    simulate = functools.partial(calibration.simulate, name, settings, seed)
+    return resume.outcome(place, calibration.Ranks, simulate)

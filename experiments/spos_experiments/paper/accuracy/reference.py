@@ -54,7 +54,8 @@ def make(name: str, settings: Any) -> Reference:
         count = float(len(values))
         return Reference(names, values.mean(0), values.std(0), True, count, 1.0, 0, 0)
     if known := getattr(model, "moments", None):
-        mean, sd = (np.concatenate([each[n].ravel() for each in known.values()]) for n in (0, 1))
+        parts = [known[name] for name in sorted(known)]  # as `columns` has them
+        mean, sd = (np.concatenate([each[n].ravel() for each in parts]) for n in (0, 1))
         names = columns({name: each[0][None] for name, each in known.items()})[0]
         return Reference(names, mean, sd, True, 1e9, 1.0, 0, 0)
     size = sum(site["value"].size for site in trace.values() if not site.get("is_observed"))

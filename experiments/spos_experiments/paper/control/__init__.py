@@ -21,15 +21,16 @@ anew whenever a run ends, always compares like with like; it says what is missin
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from spos_experiments.frame import resume
-from spos_experiments.frame.experiment import Findings, Tick
+from spos_experiments.frame.experiment import Findings, Tick, quiet
 from spos_experiments.paper.control import protocol
 from spos_experiments.paper.control.figures import draw
 from spos_experiments.paper.control.findings import findings
 from spos_experiments.paper.control.settings import Settings
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "make", "parts", "results"]
 
 TITLE = "Policies as particles: three control tasks"
 ABOUT = (
@@ -49,3 +50,15 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
         yield findings(settings, seed, todo, found)
     if not waiting:
         yield findings(settings, seed, todo, found)
+
+
+def parts(settings: Settings, seed: int) -> list[tuple[Any, ...]]:
+    """A run is a job."""
+    return [tuple(job) for job in protocol.jobs(settings, seed)]
+
+
+def make(settings: Settings, seed: int, part: tuple[Any, ...], folder: Path) -> None:
+    job, store = protocol.Job(*part), resume.store(folder)
+    pace = protocol.Pace([job], quiet)
+    if not protocol.ended([job], settings, store, pace):
+        protocol.train(job, settings, store, pace)

@@ -13,6 +13,8 @@ file in `runs/`.
     spos paper mnist --datasets digits
 """
 
+import collections
+import dataclasses
 import functools
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,13 +24,13 @@ import numpy as np
 from spos.types import Particles
 from spos_experiments.data import load
 from spos_experiments.frame import resume
-from spos_experiments.frame.experiment import Findings, Tick
+from spos_experiments.frame.experiment import Findings, Tick, quiet
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist.figures import draw
 from spos_experiments.paper.mnist.findings import Outcome, error, findings, judge
 from spos_experiments.paper.mnist.settings import Settings
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "make", "parts", "results"]
 
 TITLE = "Digits: networks that know when they do not know"
 ABOUT = (
@@ -39,6 +41,16 @@ ABOUT = (
 
 def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
     """The findings whenever a method has ended."""
+    outcomes: dict[protocol.Plan, Outcome] = {}
+    for plan, outcome in runs(settings, seed, tick, folder):
+        outcomes[plan] = outcome
+        yield findings(settings, outcomes)
+
+
+def runs(
+    settings: Settings, seed: int, tick: Tick, folder: Path
+) -> Iterator[tuple[protocol.Plan, Outcome]]:
+    """Each method with networks of each size."""
     store = resume.store(folder)
     (dataset,) = settings.datasets
     sets = protocol.sets(load(dataset, settings.data), settings.held)
@@ -47,12 +59,19 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
         plan: store / f"{name(dataset, plan)}-{resume.mark(plan, settings.held)}-seed{seed}.npz"
         for plan in plans
     }
-    outcomes: dict[protocol.Plan, Outcome] = {}
-
     run = functools.partial(trained, sets, seed)
-    for plan, outcome in resume.in_turn(places, Outcome, run, work, tick):
-        outcomes[plan] = outcome
-        yield findings(settings, outcomes)
+    return resume.in_turn(places, Outcome, run, work, tick)
+
+
+def parts(settings: Settings, seed: int) -> list[tuple[tuple[int, ...], str]]:
+    """A method with networks of one size is a job."""
+    return [(size, method) for size in settings.hidden for method in settings.methods]
+
+
+def make(settings: Settings, seed: int, part: tuple[tuple[int, ...], str], folder: Path) -> None:
+    size, method = part
+    only = dataclasses.replace(settings, hidden=(size,), methods=(method,))
+    collections.deque(runs(only, seed, quiet, folder), maxlen=0)
 
 
 def work(plan: protocol.Plan) -> int:

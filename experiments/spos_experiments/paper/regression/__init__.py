@@ -12,19 +12,21 @@ on the same splits. What has ended is a file in `runs/`; the same command goes o
     spos paper regression --datasets diabetes
 """
 
+import collections
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 from spos_experiments.data import DataError, Table, load
 from spos_experiments.frame import resume
-from spos_experiments.frame.experiment import Findings, Tick
+from spos_experiments.frame.experiment import Findings, Tick, quiet
 from spos_experiments.paper.regression import cost
 from spos_experiments.paper.regression.figures import draw
 from spos_experiments.paper.regression.findings import Outcome, findings
 from spos_experiments.paper.regression.settings import Settings
 from spos_experiments.paper.regression.work import Work
 
-__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "make", "parts", "results"]
 
 TITLE = "Bayesian neural networks on tables"
 ABOUT = (
@@ -35,20 +37,37 @@ ABOUT = (
 
 def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
     """The findings whenever a method has ended on a data set."""
-    store = resume.store(folder)
     tables, missing = find(settings)
     costs = cost.measure(settings.particles) if settings.timed else {}
+    outcomes: dict[tuple[str, str], Outcome] = {}
+    for work, outcome in runs(settings, seed, tables, folder, tick):
+        outcomes[work.table.name, work.method] = outcome
+        yield findings(settings, outcomes, missing, costs)
+
+
+def runs(
+    settings: Settings, seed: int, tables: dict[str, Table], folder: Path, tick: Tick
+) -> Iterator[tuple[Work, Outcome]]:
+    """Each method on each of these data sets."""
+    store = resume.store(folder)
     works = [
         Work(settings, method, table, seed)
         for table in tables.values()
         for method in settings.methods
     ]
     places = {work: store / f"{work.name}-seed{seed}.npz" for work in works}
-    outcomes: dict[tuple[str, str], Outcome] = {}
-    done = resume.in_turn(places, Outcome, _outcome, lambda work: work.length, tick)
-    for work, outcome in done:
-        outcomes[work.table.name, work.method] = outcome
-        yield findings(settings, outcomes, missing, costs)
+    return resume.in_turn(places, Outcome, _outcome, lambda work: work.length, tick)
+
+
+def parts(settings: Settings, seed: int) -> list[tuple[str, str]]:
+    """A method on a data set is a job."""
+    return [(name, method) for name in find(settings)[0] for method in settings.methods]
+
+
+def make(settings: Settings, seed: int, part: tuple[str, str], folder: Path) -> None:
+    name, method = part
+    only = dataclasses.replace(settings, datasets=(name,), methods=(method,))
+    collections.deque(runs(only, seed, find(only)[0], folder, quiet), maxlen=0)
 
 
 def find(settings: Settings) -> tuple[dict[str, Table], dict[str, str]]:
