@@ -76,7 +76,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-html_sidebars = {"index": [], "start": [], "play": [], "paper": [], "benchmarks": []}
+html_sidebars = {"index": [], "start": [], "methods": [], "play": [], "paper": [], "benchmarks": []}
 html_theme_options = {
     "logo": {"text": "spos"},
     "header_links_before_dropdown": 5,

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from attack import arguments, files, interruptions, numbers, soak, surroundings
+from attack import arguments, files, floats, interruptions, soak, surroundings
 from attack.table import Score, summary
 
 NAMES = ("files", "arguments", "interruptions", "surroundings", "numbers", "soak")
@@ -29,7 +29,7 @@ def attacks(chosen: argparse.Namespace) -> dict[str, tuple[Group, Iterable[Score
         "arguments": (rooms, arguments.everything(chosen.calls)),
         "interruptions": (lambda score: score.kind, interruptions.everything(chosen.ends)),
         "surroundings": (lambda score: score.victim, surroundings.everything()),
-        "numbers": (lambda score: score.kind, numbers.everything()),
+        "numbers": (lambda score: score.kind, floats.everything()),
         "soak": (
             lambda score: score.victim,
             soak.everything(chosen.densities, chosen.fits),

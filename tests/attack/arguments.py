@@ -85,6 +85,7 @@ COSTLY = (  # where a call that succeeds compiles a program
     "spos.diagnostics.spread",
     "spos.diagnostics.sliced_wasserstein",
     "spos.from_numpyro",
+    "spos.from_pymc",
 )
 MEANT: dict[str, tuple[type[Exception], ...]] = {  # beside ValueError and TypeError, as documented
     "spos.sample": (spos.NonFiniteError,),

@@ -7,14 +7,15 @@ from public_names import public_names
 
 PAGES = sorted((DOCS / "api").glob("*.md"))
 SHOWN = {page.name: shown(page.read_text(encoding="utf-8")) for page in PAGES}
+PUBLIC = public_names()
 HERE = [one for names in SHOWN.values() for one in named(names)]
 
 
-@pytest.mark.parametrize("name", public_names())
+@pytest.mark.parametrize("name", PUBLIC)
 def test_what_is_public_is_in_the_reference(name):
-    one = public_names()[name]
+    one = PUBLIC[name]
     owner = name.rpartition(".")[0]
-    if owner in public_names():  # a method, which its class brings along
+    if owner in PUBLIC:  # a method, which its class brings along
         return
     assert any(one is other for other in HERE), (
         f"{name} is public: put it under its task into a page of docs/api"

@@ -2,7 +2,7 @@
 improper. A run must end in finite particles of the kind it began with, or in an error or a warning
 that says why not.
 
-    PYTHONPATH=tests python -m attack.numbers
+    PYTHONPATH=tests python -m attack.floats
 """
 
 import sys
