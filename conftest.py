@@ -48,8 +48,3 @@ def careful():
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", True)
-
-
-@pytest.fixture(scope="module")
-def hasty():
-    """The usual, said where it matters."""

@@ -71,7 +71,6 @@ EXAMPLES = [name for name, one in PUBLIC.items() if ">>>" in (one.__doc__ or "")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.usefixtures("hasty")
 def test_the_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # for what an example saves
     names = {"spos": spos, "jax": jax, "jnp": jnp, "np": np, "optax": optax}

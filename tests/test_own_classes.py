@@ -12,7 +12,6 @@ from spos import diagnostics
 KEY = jax.random.key(3)
 START = jax.random.normal(jax.random.key(0), (12, 2)) + 1.0
 NUM_STEPS = 40
-pytestmark = pytest.mark.usefixtures("hasty")
 
 
 def log_prob(theta):

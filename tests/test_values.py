@@ -11,7 +11,6 @@ import pytest
 
 import spos
 
-pytestmark = pytest.mark.usefixtures("hasty")
 KEY = jax.random.key(0)
 START = jax.random.normal(jax.random.key(1), (6, 2))
 MANY = 10

@@ -25,7 +25,7 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def in_both(hasty, model):
+def in_both(model):
     """The same regression in two languages, fitted."""
     return {"numpyro": spos.fit(in_numpyro, X, Y), "pymc": spos.fit(model, seed=1)}
 

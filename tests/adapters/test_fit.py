@@ -88,7 +88,7 @@ def test_a_model_that_ends_a_fit_may_begin_another(result, tmp_path):
     assert list(warm.draws) == ["mu", "tau", "z", "theta"]
 
 
-def test_starts_of_ones_own_will_do_for_a_model(hasty):
+def test_starts_of_ones_own_will_do_for_a_model():
     model = spos.from_numpyro(normal, np.array([3.0, 3.0]))
     with pytest.warns(spos.ConvergenceWarning, match="interrupted"):
         cut = spos.fit(model, start={"m": jnp.linspace(7.0, 8.0, 9)}, callback=lambda seen: True)
@@ -105,7 +105,7 @@ def test_it_comes_back_from_a_file(result, tmp_path):
     assert loaded.to_arviz().posterior["theta"].dims == ("chain", "draw", "school")
 
 
-def test_a_pymc_model_is_fitted_in_its_own_words(hasty):
+def test_a_pymc_model_is_fitted_in_its_own_words():
     """A normal mean with a known answer, N(2, 1/3), and a prior scale beside it."""
     with pymc.Model() as model:
         mean = pymc.Normal("mean", 0.0, 1.0)
@@ -121,7 +121,7 @@ def test_a_pymc_model_is_fitted_in_its_own_words(hasty):
     assert found["scale"].mean() == pytest.approx(2.0 * (2 / np.pi) ** 0.5, rel=0.1)
 
 
-def test_a_scale_without_a_mean_is_confessed_although_its_logarithm_is_tame(hasty):
+def test_a_scale_without_a_mean_is_confessed_although_its_logarithm_is_tame():
     def cauchy():
         numpyro.sample("scale", dist.HalfCauchy(1.0))
 

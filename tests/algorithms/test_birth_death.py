@@ -12,7 +12,6 @@ import pytest
 import spos
 from spos.algorithms.birth_death import crowding, successors
 
-pytestmark = pytest.mark.usefixtures("hasty")
 M, SIZE, STEPS, REPLICAS, H = 100, 2, 1000, 8, 0.05
 SIDE = jnp.where(jnp.arange(M) % 2 == 0, 1.0, -1.0)[:, None]
 

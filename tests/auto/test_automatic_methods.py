@@ -12,7 +12,6 @@ import spos
 from spos.auto import budget
 from spos.io import progress
 
-pytestmark = pytest.mark.usefixtures("hasty")
 MEAN, SD = np.array([1.0, -2.0]), np.array([0.5, 3.0])
 
 

@@ -12,7 +12,6 @@ import pytest
 import spos
 from spos.auto.budget import Budget
 
-pytestmark = pytest.mark.usefixtures("hasty")
 COUNT, SIZE = 60, 3
 START = jax.random.uniform(jax.random.key(0), (COUNT, SIZE), minval=-2.0, maxval=2.0)
 quiet = pytest.mark.filterwarnings("ignore:not converged:spos.ConvergenceWarning")

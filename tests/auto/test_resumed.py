@@ -8,7 +8,6 @@ import pytest
 import spos
 from spos.auto.state import FitState
 
-pytestmark = pytest.mark.usefixtures("hasty")
 COUNT, SIZE = 100, 3
 START = jax.random.uniform(jax.random.key(0), (COUNT, SIZE), minval=-2.0, maxval=2.0)
 SCALE = jnp.asarray([0.01, 1.0, 30.0])

@@ -11,7 +11,6 @@ import spos
 from algorithm_table import ALGORITHMS
 from spos.diagnostics.conformance import CHECKS
 
-pytestmark = pytest.mark.usefixtures("hasty")
 CHEAP = ("spos imq", "svgd adam", "sgld ensemble", "sghmc")
 
 

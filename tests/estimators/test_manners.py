@@ -17,7 +17,6 @@ import spos
 from spos import SPOSClassifier, SPOSRegressor
 from spos.networks.looks import Looks
 
-pytestmark = pytest.mark.usefixtures("hasty")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))
 Y = X[:, 0] + 0.1 * rng.normal(size=60)

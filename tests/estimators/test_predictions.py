@@ -9,7 +9,6 @@ from scipy.special import softmax
 from spos import SPOSClassifier, SPOSRegressor
 from spos.io.archive import DamagedFileError
 
-pytestmark = pytest.mark.usefixtures("hasty")
 rng = np.random.default_rng(1)
 NOISE = 0.3
 X = rng.uniform(-2, 2, size=(400, 1))

@@ -17,7 +17,6 @@ from sklearn.preprocessing import OneHotEncoder
 from spos import SPOSClassifier, SPOSRegressor
 from spos.networks import plain
 
-pytestmark = pytest.mark.usefixtures("hasty")
 rng = np.random.default_rng(0)
 N = 200
 X = rng.normal(size=(N, 3))

@@ -16,7 +16,6 @@ from spos.networks.rows import Rows
 from spos.networks.trainer import Setting, first_networks, sampler_of, train
 from spos.targets import bnn, likelihoods, priors, relu_network
 
-pytestmark = pytest.mark.usefixtures("hasty")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(80, 2)).astype(np.float32)
 ROWS = Rows(X, X[:, 0] - X[:, 1])
@@ -26,7 +25,7 @@ SETTING = Setting("svgd", step_size=1e-2, batch_size=16)
 
 
 @pytest.fixture(scope="module")
-def start(hasty):
+def start():
     return first_networks(NETWORK, 4, jax.random.key(0), *ROWS[:2])
 
 

@@ -15,7 +15,6 @@ from scipy.stats import wasserstein_distance
 
 import spos
 
-pytestmark = pytest.mark.usefixtures("hasty")
 TARGETS = ("gaussian", "banana", "ring", "funnel", "three", "U1", "U2", "U3", "U4", "drawn")
 STEPS = 10  # the tenth has births and deaths
 STEP, BETA, BANDWIDTH = 0.1, 2.0, 0.7

@@ -12,8 +12,6 @@ from spos.rl.trajectories import Trajectories, times
 from spos.targets.policy import policy_posterior, standardized
 from spos.values import value
 
-pytestmark = pytest.mark.usefixtures("hasty")
-
 HALF = 0.5
 
 

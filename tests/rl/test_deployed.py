@@ -11,8 +11,6 @@ import pytest
 from spos import rl
 from spos.rl import deployed
 
-pytestmark = pytest.mark.usefixtures("hasty")
-
 RANDOM = np.random.default_rng(0)
 SCALE = {"mean": [1.0, -2.0, 0.5], "deviation": [2.0, 0.5, 3.0]}
 

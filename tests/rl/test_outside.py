@@ -14,8 +14,6 @@ from spos.rl import outside
 from spos.rl.envs import Continuous
 from spos.rl.trajectories import Trajectories
 
-pytestmark = pytest.mark.usefixtures("hasty")
-
 TINY = {"num_iterations": 4, "num_particles": 3, "num_episodes": 2, "hidden": (4,)}
 FEW, MANY = 2, 10**9
 
@@ -48,7 +46,7 @@ def bits(run):
 
 
 @pytest.fixture(scope="module")
-def whole(hasty):
+def whole():
     return rl.train(Host(), **TINY, seed=3)
 
 

@@ -13,8 +13,6 @@ from spos import rl
 from spos.rl import envs, policies
 from spos.rl.envs import Continuous, Discrete, Environment, Step
 
-pytestmark = pytest.mark.usefixtures("hasty")
-
 TINY = {"num_iterations": 3, "num_particles": 3, "num_episodes": 2, "hidden": (4,)}
 
 

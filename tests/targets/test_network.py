@@ -17,7 +17,6 @@ from spos.targets import bnn, likelihoods, priors
 from spos.targets.layers import relu_network
 from spos.targets.network import BayesianNetwork
 
-pytestmark = pytest.mark.usefixtures("hasty")
 rng = np.random.default_rng(0)
 N, D, H = 12, 3, 4
 X = rng.normal(size=(N, D)).astype(np.float32)

@@ -13,8 +13,6 @@ import pytest
 from policy_by_hand import ACTIONS, ALIVE, EPISODES, GAMMA, REWARDS, SEEN, THETA, ByHand
 from spos.targets.policy import policy_posterior
 
-pytestmark = pytest.mark.usefixtures("hasty")
-
 
 def target(alpha=2.0, **options):
     return policy_posterior(ByHand(), alpha, num_iterations=3, **options)

@@ -15,8 +15,6 @@ from spos.targets.policy import policy_posterior
 from spos.targets.surrogates import LogProbability, clipped
 from spos.values import value
 
-pytestmark = pytest.mark.usefixtures("hasty")
-
 ALPHA, CLIP, BONUS, DAMPING = 2.0, 0.2, 0.3, 0.05
 MOVED = THETA + np.asarray([[0.5, -0.8], [-0.6, 0.4]], np.float32)
 

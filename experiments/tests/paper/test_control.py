@@ -17,8 +17,6 @@ from spos_experiments.paper import control
 from spos_experiments.paper.control import protocol
 from spos_experiments.paper.control.findings import findings
 
-pytestmark = pytest.mark.usefixtures("hasty")
-
 TINY = {
     "tasks": ("swing_up",),
     "gradients": ("a2c",),
@@ -38,7 +36,7 @@ def perform(out):
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory, hasty):
+def ran(tmp_path_factory):
     out = tmp_path_factory.mktemp("results")
     perform(out)
     return out

@@ -18,13 +18,12 @@ from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist.findings import entropy, error
 
 RECORDED = Path(__file__).parents[2] / "results" / "mnist" / "runs"
-pytestmark = pytest.mark.usefixtures("hasty")
 QUICK = mnist.Settings().quick()
 THREE = {"methods": ("spos",), "epochs": 3, "averaged": 2}
 
 
 @pytest.fixture(scope="module")
-def digits(hasty):
+def digits():
     return protocol.sets(load("digits"), 0.1)
 
 
@@ -79,7 +78,7 @@ def test_dropout_with_nothing_left_out_is_the_posterior(dropout):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, hasty):
+def whole(tmp_path_factory):
     return perform("mnist", tmp_path_factory.mktemp("whole"), quick=True, changed=THREE)
 
 

@@ -18,7 +18,6 @@ from spos_experiments.paper.regression import protocol, published
 from spos_experiments.paper.regression.work import Work
 
 RECORDED = Path(__file__).parents[2] / "results" / "regression" / "runs"
-pytestmark = pytest.mark.usefixtures("hasty")
 TINY = dataclasses.replace(
     regression.Settings().quick(), methods=("spos",), fewest_steps=60, most_steps=60, particles=4
 )
@@ -90,7 +89,7 @@ def test_errors_are_those_of_the_mixture():
 
 
 @pytest.fixture(scope="module")
-def outcome(hasty):
+def outcome():
     return Work(TINY, "spos", table(), 0).outcome(lambda done: None)
 
 
