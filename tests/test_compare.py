@@ -60,7 +60,7 @@ def test_independent_draws_have_the_mean_error_of_their_number(compared):
     assert found == pytest.approx(1.0, abs=5 * np.sqrt(1.36 / (3 * 64)))
 
 
-@pytest.mark.filterwarnings("ignore:.*too large for float32")
+@pytest.mark.filterwarnings("ignore:.*too large for float32", "ignore:.*log_prob is -inf")
 def test_a_sampler_that_diverges_is_a_row_that_says_when(compared):
     row = compared.rows["wild"]
     assert len(row.diverged) == SEEDS

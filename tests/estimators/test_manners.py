@@ -143,6 +143,7 @@ def test_a_bad_argument_is_named(call, error, message):
         call()
 
 
+@pytest.mark.filterwarnings("ignore:.*log_prob is -inf")  # said on the way there
 def test_a_run_that_diverges_says_where_and_leaves_no_model():
     model = fit(random_state=0)
     model.set_params(method="sgld", step_size=1e6)

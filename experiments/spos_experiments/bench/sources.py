@@ -40,7 +40,7 @@ def from_a_file(quick: bool) -> Row:
         paths = [Path(folder) / "images.npy", Path(folder) / "labels.npy"]
         for path, array in zip(paths, (images, labels), strict=True):
             np.save(path, array)
-        mapped = tuple(np.load(path, mmap_mode="r") for path in paths)
+        mapped = tuple(np.load(path, mmap_mode="r", allow_pickle=False) for path in paths)
         samplers = {}
         for name, data in (("memory", (images, labels)), ("file", mapped)):
             target = spos.posterior(model.log_likelihood, model.log_prior, data, NETWORK_BATCH)

@@ -115,7 +115,7 @@ class Watch:
 
     def _where(self, particle: int, count: int, state: State, block: Block | None) -> str:
         batch = batch_of(self.sampler, self.key, block, state.step - 1)
-        theta = jax.tree.map(lambda leaf: fetch(leaf[particle]), state.particles)
+        theta = jax.tree.map(lambda leaf: jax.numpy.asarray(fetch(leaf[particle])), state.particles)
         found = float(self.sampler.target.log_prob(theta, batch))
         names, values = parameters(jax.tree.map(lambda leaf: leaf[None], theta))
         shown = ", ".join(f"{n} = {v:.4g}" for n, v in zip(names[:4], values[0], strict=False))
