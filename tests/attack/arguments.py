@@ -51,6 +51,7 @@ OWN: dict[str, dict[str, Any]] = {  # of functions whose good arguments are othe
     "spos.targets.bnn": {"likelihood": spos.targets.likelihoods.gaussian()},
     "spos.theory.particle_constants": {"beta": 0.1},
     "spos.targets.score_particles": {"log_prob": lambda theta, batch: -(theta @ theta)},
+    "spos.theory.cost": {"size": 2, "num_devices": 2, "bytes_per_second": 1e9, "flops": 1e9},
     "spos.theory.constants": {"bandwidth": 4.0},
     "spos.theory.pilot": {"start": lambda key, num_particles: jax.random.normal(key, (4, 2))},
 }
@@ -62,6 +63,7 @@ CLASSES = ("spos.theory.Constants", "spos.theory.Run", "spos.theory.Trial", "spo
 LEFT_OUT = {
     "spos.value": "a decorator of classes",
     "spos.static": "a field of dataclasses",
+    "spos.pymc.sample": "spos.fit with a model of PyMC, which strangers to PyMC do not have",
     "spos.schedules.as_schedule": "its name is only for complaints",
     "spos.targets.likelihoods.log_gamma": "a formula, applied to whatever it is given",
 }
@@ -94,6 +96,7 @@ MEANT: dict[str, tuple[type[Exception], ...]] = {  # beside ValueError and TypeE
     "spos.from_pymc": (ModelError,),
     "spos.load": (OSError,),
     "spos.rl.load": (OSError,),
+    "spos.rl.deployed.load": (OSError,),
     "spos.rl.train": (spos.NonFiniteError,),
 }
 WORDS = (

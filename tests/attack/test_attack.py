@@ -17,7 +17,7 @@ VICTIMS = {victim.name: victim for victim in arguments.victims()}
 CHEAP = [name for name in VICTIMS if name not in arguments.COSTLY]
 # a file that is not there, a run without a history, a model that is none: good for nothing else
 REFUSED = {"spos.load", "spos.rl.load", "spos.diagnostics.mixing", "spos.from_pymc"}
-REFUSED |= {"spos.prior_predictive", "spos.plot_forces"}
+REFUSED |= {"spos.prior_predictive", "spos.plot_forces", "spos.rl.deployed.load"}
 
 
 @pytest.mark.parametrize("name", CHEAP)

@@ -72,7 +72,7 @@ def test_bad_files_and_observations_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError):
         deployed.load(tmp_path / "nothing.npz")
     (tmp_path / "text.npz").write_text("hello")
-    with pytest.raises(ValueError, match=r"not a file of Trained\.export"):
+    with pytest.raises(ValueError, match=r"path must name a file of Trained\.export"):
         deployed.load(tmp_path / "text.npz")
     with np.load(path) as file:
         arrays = dict(file)

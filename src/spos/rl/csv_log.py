@@ -7,11 +7,11 @@ was interrupted and taken up again is the same, byte by byte, as that of one tha
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spos import checks
 from spos.io.files import whole
 from spos.targets.policy import Memory
 from spos.types import PathLike, State
@@ -38,7 +38,7 @@ def csv_log(path: PathLike) -> Callable[[State, Any], None]:
         >>> pathlib.Path("returns.csv").read_text().splitlines()[0]
         'iteration,mean,sd,worst,median,best,coverage'
     """
-    place, written = Path(path), 0
+    place, written = checks.as_path("path", path), 0
 
     def log(state: State, info: Any) -> None:
         nonlocal written

@@ -92,7 +92,8 @@ def load(path: Any) -> DeployedPolicy:
     except FileNotFoundError:
         raise
     except Exception as error:
-        raise ValueError(f"{path}: not a file of Trained.export ({error})") from error
+        told = f"path must name a file of Trained.export, got {str(path)!r}: {error}"
+        raise ValueError(told) from error
     if form != FORMAT:
         raise ValueError(f"{path}: must be a file of format {FORMAT!r}, got {str(form)[:50]!r}")
     sizes = [about["observation_size"], *about["hidden"], about["size"]]

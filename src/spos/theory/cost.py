@@ -99,6 +99,10 @@ def cost(
         )
     for name, value in (("bytes_per_second", bytes_per_second), ("flops", flops)):
         checks.positive(name, value)
+    if score_flops is not None:
+        checks.positive("score_flops", score_flops)
+    if checks.real("latency", latency) < 0:
+        raise ValueError(f"latency must be at least 0, got {latency!r}")
     own = num_particles // num_devices
     met = num_particles if group_size is None else checks.whole("group_size", group_size)
     travelling = 2 * size * own + size * median_rows(num_particles, num_devices)
