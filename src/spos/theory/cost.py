@@ -86,7 +86,7 @@ def cost(
         The seconds, by what takes them.
 
     Example:
-        >>> there = theory.cost(1000, 100, 4, bytes_per_second=1e9, flops=1e11)
+        >>> there = spos.theory.cost(1000, 100, 4, bytes_per_second=1e9, flops=1e11)
         >>> there.hidden
         False
     """
