@@ -88,7 +88,7 @@ def cost(
     Example:
         >>> there = spos.theory.cost(1000, 100, 4, bytes_per_second=1e9, flops=1e11)
         >>> there.hidden
-        False
+        True
     """
     checks.whole("num_particles", num_particles)
     checks.whole("size", size)
