@@ -1,6 +1,6 @@
 """`spos doctor`: is everything there, and does it work?
 
-It prints versions, devices and extras, and makes a self-test of about two seconds: 300 steps
+It prints versions, devices and extras, and makes a short self-test: 300 steps
 of SPOS on a normal whose moments are known, the same again for the same bits, and a file there and
 back.
 """
