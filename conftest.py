@@ -3,15 +3,17 @@
 Nearly all of the time of most tests is compiling. So XLA is told to take less care: no
 optimisation, its older and quicker code generator, one module of LLVM instead of many. A typical
 program then compiles in a quarter of the time. A module whose runs are so long that running takes
-longest asks for care again (`careful`).
+longest asks for care again (`careful`). Processes that tests start share what they compile.
 """
 
 import gc
 import os
+import tempfile
 
 HASTE = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-# before JAX is imported, which reads it once; processes that tests start inherit it
+# before JAX is imported, which reads them once; processes that tests start inherit them
 os.environ["XLA_FLAGS"] = f"{HASTE} {os.environ.get('XLA_FLAGS', '')}".strip()
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 
 import jax  # noqa: E402
 import jax.monitoring  # noqa: E402
@@ -20,7 +22,13 @@ from hypothesis import settings  # noqa: E402
 
 pytest_plugins = ["chromium"]  # the browser of those tests that need one
 
-jax.config.update("jax_disable_most_optimizations", True)
+# Processes that tests start find what another has compiled. Not this one: tests count its programs.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _shared = tempfile.TemporaryDirectory(prefix="spos-programs-")
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = _shared.name
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
+jax.config.update("jax_enable_compilation_cache", False)
 
 settings.register_profile("spos", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("spos")

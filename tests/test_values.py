@@ -92,7 +92,6 @@ def test_another_function_is_another_value():
 MEMORY = """
 import gc, os
 import jax, jax.numpy as jnp
-jax.config.update("jax_disable_most_optimizations", True)
 import spos
 
 start = jnp.ones((2, 1))
@@ -102,7 +101,7 @@ def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
-for n in range(200):
+for n in range(80):
     if n == 20:
         before = resident()
     sampler = spos.sgld(lambda x: -0.5 * jnp.sum(x**2), 0.1)
@@ -113,8 +112,9 @@ print(resident() - before)
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc")
 def test_programs_of_functions_that_are_gone_are_forgotten():
-    """180 fresh log-densities after the first 20: the programs of a few are kept, not of all."""
+    """60 fresh log-densities after the first 20: the programs of a few are kept, not of all. (The
+    soak of `make attack` has 200 of them.)"""
     found = subprocess.run(
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True, timeout=600
     )
-    assert float(found.stdout) < 20.0
+    assert float(found.stdout) < 20.0 * 60 / 180

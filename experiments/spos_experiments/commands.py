@@ -102,6 +102,12 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CASE",
         help=f"one part, measured again: {', '.join(BENCHMARKS)}",
     )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="DIR",
+        help="only compare with another checkout: the folder that holds its package spos",
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it works")
     about = "folder for bench.json and scaling.png, made if needed"
     folder_argument(parser, "--out", Path("experiments/benchmarks"), about)
@@ -110,7 +116,8 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
 def _bench(arguments: argparse.Namespace) -> None:
     from spos_experiments.bench import command
 
-    print(f"The numbers are in {command.perform(arguments.out, arguments.only, arguments.quick)}.")
+    done = command.perform(arguments.out, arguments.only, arguments.quick, arguments.against)
+    print(f"The numbers are in {done}.")
 
 
 def _data_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,28 +6,37 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import spos
 from spos.io import figures
 from spos.io.files import write_whole
 from spos.result import versions
 from spos_experiments.bench import tables
+from spos_experiments.bench.against import against
 from spos_experiments.bench.cases import CASES
 from spos_experiments.bench.measure import Row
 
 TINTS = (*figures.COLOURS.values(), figures.OTHER, "#E69F00", "#56B4E9", "#777777")
 
 
-def perform(out: Path, only: str | None, quick: bool) -> Path:
-    """Run the cases (or one) and return the file. One case alone updates the file's part of it."""
+def perform(
+    out: Path, only: str | None = None, quick: bool = False, other: Path | None = None
+) -> Path:
+    """Run the cases (or one) and return the file. One case alone updates the file's part of it,
+    and so does the comparison with an `other` checkout."""
+    cases = {only: CASES[only]} if only else CASES
+    if other is not None:
+        here = Path(spos.__file__).parents[1]
+        cases = {"against": lambda quick: against(other, here, quick)}
     out.mkdir(parents=True, exist_ok=True)
     path = out / "bench.json"
     content: dict[str, Any] = {}
-    if only is not None and path.exists():
+    if len(cases) == 1 and path.exists():
         content = json.loads(path.read_text())
     content["machine"] = machine() | {"quick": quick}
-    for number, name in enumerate([only] if only else CASES, start=1):
-        print(f"[{number}/{1 if only else len(CASES)}] {name}", flush=True)
+    for number, (name, case) in enumerate(cases.items(), start=1):
+        print(f"[{number}/{len(cases)}] {name}", flush=True)
         content[name] = []
-        for row in CASES[name](quick):
+        for row in case(quick):
             content[name].append(row)
             print("  " + line(row), flush=True)
         write_whole(path, (json.dumps(content, indent=1) + "\n").encode())

@@ -126,6 +126,13 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
             *("error_sd", "centre_error_sd", "truth_error_sd", "sd_ratio"),
         ),
     ),
+    "against": (
+        "Before and now",
+        "Milliseconds a step of an earlier checkout (`spos bench --against old/src`) and of this "
+        "one, asked in turn, the best of several: `spos.run` as one program, and `spos.sample` "
+        "with all that it reports and checks.",
+        _plain("case", "before_ms", "now_ms", "ratio"),
+    ),
     "startup": (
         "Getting started",
         "Seconds to import, and for the first `spos.sample` (1000 steps, compilation included).",

@@ -12,6 +12,8 @@ two bits and the signs of the others extend to the whole. u has 24 bits, so that
 is 5.9. Double precision is left to JAX.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,25 +39,30 @@ def normal_matrix(
     is endless to the right, so that it can be had in pieces."""
     if dtype == jnp.float64:
         return jax.random.normal(jax.random.fold_in(key, first_column), shape, dtype)
-    rows, columns = shape
     words = jax.random.key_data(key).astype(jnp.uint32).ravel()
-    if shards.inside():
-        return _own_rows(words, shape, first_column).astype(dtype)
+    make = _own_rows if shards.inside() else _whole
+    return make(words, shape, first_column).astype(dtype)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 2))  # traced once for all programs with this shape
+def _whole(words: jax.Array, shape: tuple[int, int], first_column: int) -> jax.Array:
+    rows, columns = shape
     half = -(-rows // 2)
 
-    def pairs(order: int) -> jax.Array:
+    def pairs() -> jax.Array:
         row = jax.lax.broadcasted_iota(jnp.uint32, (half, columns), 0)
         column = jax.lax.broadcasted_iota(jnp.uint32, (half, columns), 1) + first_column
-        pair = _box_muller(*_threefry(words[-2], words[-1], row, column))
-        return jax.lax.complex(pair[order], pair[1 - order])
+        return jax.lax.complex(*_box_muller(*_threefry(words[-2], words[-1], row, column)))
 
-    # A bit of the key says which of a pair comes first. It could as well be fixed, but XLA's CPU
-    # compiler does not fuse across a branch: without one it would compute every pair twice, once
-    # for each half of the result. The complex number keeps a pair together until then.
+    # A branch that is always taken. XLA's CPU compiler cannot tell, and does not fuse across it:
+    # otherwise it would compute every pair twice, once for each half of the result. The complex
+    # number keeps a pair together until then. A bit of the key says which of a pair comes first.
+    always = (words[0] | 1) != 0
+    pair = jax.lax.cond(always, pairs, lambda: jnp.zeros((half, columns), jnp.complex64))
     swap = (words[0] & 1) == 1
-    pair = jax.lax.cond(swap, lambda: pairs(1), lambda: pairs(0))
-    halves = [jax.lax.real(pair), jax.lax.imag(pair)[: rows - half]]
-    return jnp.concatenate(halves, axis=0).astype(dtype)
+    first, second = jax.lax.real(pair), jax.lax.imag(pair)
+    halves = [jnp.where(swap, second, first), jnp.where(swap, first, second)[: rows - half]]
+    return jnp.concatenate(halves, axis=0)
 
 
 def _own_rows(words: jax.Array, shape: tuple[int, int], first_column: int) -> jax.Array:

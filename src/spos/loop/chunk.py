@@ -50,11 +50,14 @@ def advance_to(
     """
     first, state = start.step, start
 
-    def take_step(state: State) -> tuple[State, Info]:
+    @jax.jit  # so that it is traced once, though it is asked for its shapes before
+    def step(
+        sampler: Sampler, key: jax.Array, block: Block | None, state: State
+    ) -> tuple[State, Info]:
         batch = None if block is None else block.batch(state.step)
         return advance(sampler, key, state, batch)
 
-    _, like = jax.eval_shape(take_step, state)
+    _, like = jax.eval_shape(step, sampler, key, block, state)
     info = jax.tree.map(lambda leaf: jnp.zeros((room,), leaf.dtype), like)
     history = jax.tree.map(
         lambda leaf: jnp.zeros((slots, *leaf.shape), leaf.dtype), state.particles
@@ -63,7 +66,7 @@ def advance_to(
     def body(carry: Carry) -> Carry:
         state, info, history = carry
         row = state.step - first
-        state, seen = take_step(state)
+        state, seen = step(sampler, key, block, state)
         info = jax.tree.map(lambda rows, value: rows.at[row].set(value), info, seen)
         if history_every is not None:
             slot = state.step // history_every - first // history_every - 1
