@@ -17,14 +17,18 @@ from packaging.requirements import Requirement
 USES = {
     "plot": "import matplotlib.pyplot; result.plot()",
     "arviz": "import arviz_stats; assert type(result.to_arviz()).__name__ == 'DataTree'",
-    "numpyro": "import numpyro; spos.from_numpyro(lambda: numpyro.sample('x', "
-    "numpyro.distributions.Normal()))",
+    "numpyro": "import numpyro\n"
+    "spos.fit(lambda: numpyro.sample('x', numpyro.distributions.Normal()))",
     "pymc": "import pymc; spos.pymc; model = pymc.Model()\n"
     "with model: pymc.Normal('x')\n"
-    "spos.from_pymc(model); assert type(result.to_arviz()).__name__ == 'InferenceData'",
+    "spos.from_pymc(model); assert type(result.to_arviz()).__name__ == 'InferenceData'\n"
+    "import arviz_stats",
     "diagnostics": "import scipy; spos.diagnostics.collapse(log_prob, result.particles)",
     "sklearn": "spos.SPOSRegressor()",
+    "demo": "result.plot(); spos.SPOSRegressor()",
     "rl": "import gymnasium; spos.rl.gymnasium('CartPole-v1')",
+    "film": "import gymnasium, pygame, PIL",
+    "hosts": "import orbax.checkpoint",
 }
 FIRST = """
 import jax.numpy as jnp, spos

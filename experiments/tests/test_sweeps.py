@@ -103,7 +103,7 @@ def test_diagnostics_have_the_same_bits_elsewhere(dask, tmp_path):
         ("regression", {"datasets": ("diabetes",)}, 3),
         ("mnist", {}, 12),
         ("control", {"seeds": 1}, 12 + 11),
-        ("accuracy", {"models": ("scales", "schools")}, 4),
+        ("accuracy", {"models": ("scales", "radon"), "methods": ("sgld", "nuts")}, 2 * 3 + 2),
     ],
 )
 def test_parts_are_plain_and_each_is_there_once(name, changed, count):

@@ -21,7 +21,10 @@ from spos_experiments.frame.experiment import Experiment
 # the paper's synthetic part, in its order: `spos paper all`
 SYNTHETIC = ("gaussian", "particles", "posterior", "multimode", "toys", "collapse", "theory")
 # beyond it: done when asked for by name
-ON_REQUEST = ("variance", "methods", "control", "accuracy", "regression", "tables", "mnist")
+ON_REQUEST = (
+    *("variance", "methods", "control", "accuracy", "tall", "interaction"),
+    *("regression", "tables", "mnist"),
+)
 EXPERIMENTS = (*SYNTHETIC, *ON_REQUEST)
 
 

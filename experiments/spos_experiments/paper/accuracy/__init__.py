@@ -7,9 +7,9 @@ have m' and σ', and its errors are
     |m' - m| / σ    and    |log(σ'/σ)|,        worst and mean over the parameters.
 
 Beside them are counted: evaluations of the gradient, wall time with and without compilation (a
-second run with another seed needs none), processor time, and what the method says of itself. Not
-every model is given to the other methods (`Settings.compared`). SGLD here is the
-automatic recipe without its kernel, so that the two tell what the kernel adds (`methods`).
+second run with another seed needs none), processor time, and what the method says of itself. SGLD
+here is the automatic recipe without its kernel, so that the two tell what the kernel adds
+(`methods`). Some methods are not run on every model (`methods.FEWER`).
 
 The errors of a method that says it has converged are small on average over data sets as well if
 ranks of the truth among its draws are uniform: `calibration`.
@@ -36,8 +36,9 @@ __all__ = ["ABOUT", "TITLE", "Settings", "draw", "make", "parts", "results"]
 
 TITLE = "Right answers without tuning: models of everyday statistics"
 ABOUT = (
-    "Means and standard deviations of all parameters against long reference runs, for automatic "
-    "SPOS, the same without its kernel, SVGD and NUTS; and simulation-based calibration."
+    "Means and standard deviations of all parameters against long reference runs, for `spos.fit`, "
+    "the same with a kernel, SVGD, NUTS of NumPyro, nutpie and four samplers of BlackJAX; and "
+    "simulation-based calibration."
 )
 
 
@@ -46,7 +47,8 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
     store = resume.store(folder, settings.mark())
     found = Found({}, {}, {})
     pairs = [(name, method) for name in settings.models for method in asked(settings, name)]
-    total = len(settings.models) + len(pairs) + len(settings.calibrations)
+    calibrations = settings.calibrations if methods.DEFAULT in settings.methods else ()
+    total = len(settings.models) + len(pairs) + len(calibrations)
     done = 0
 
     def next_one() -> None:
@@ -59,7 +61,7 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
         found.references[name] = _reference(store, name, settings)
         jax.clear_caches()
         next_one()
-    for name in settings.calibrations:
+    for name in calibrations:
         found.ranks[name] = _ranks(store, name, settings, seed).ranks
         next_one()
     for name in settings.models:
@@ -72,24 +74,24 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
 
 def asked(settings: Settings, name: str) -> list[str]:
     """The methods that are run on a model."""
-    chosen = settings.methods
-    return [each for each in chosen if each in methods.OURS or name in settings.compared]
+    return [each for each in settings.methods if name in methods.FEWER.get(each, (name,))]
 
 
 def parts(settings: Settings, seed: int) -> list[tuple[str, str]]:
-    """A model with all methods is a job, since some begin where others ended, and a calibration."""
-    models = [("model", name) for name in settings.models]
-    return models + [("calibration", name) for name in settings.calibrations]
+    """A job is a reference, a calibration, or a method on a model."""
+    made = [(kind, name) for kind in ("reference", *settings.methods) for name in settings.models]
+    runs = [each for each in made if each[0] == "reference" or each[0] in asked(settings, each[1])]
+    return runs + [("calibration", name) for name in settings.calibrations]
 
 
 def make(settings: Settings, seed: int, part: tuple[str, str], folder: Path) -> None:
     store, (kind, name) = resume.store(folder, settings.mark()), part
     if kind == "calibration":
         _ranks(store, name, settings, seed)
-        return
-    _reference(store, name, settings)
-    for method in asked(settings, name):
-        methods.kept(store, name, method, settings, seed)
+    elif kind == "reference":
+        _reference(store, name, settings)
+    else:
+        methods.kept(store, name, kind, settings, seed)
 
 
 def _reference(store: Path, name: str, settings: Settings) -> Reference:

@@ -17,8 +17,14 @@ TINTS = {
     "svgd": COLOURS["svgd"],
     "blackjax": "#E8A33D",
     "nuts": "#666666",
+    "nutpie": "#111111",
+    "laps": "#8C6BB1",
+    "meads": "#4EB3A5",
+    "chees": "#B5651D",
+    "mclmc": "#D46A9F",
 }
-MARKS = {"spos": "o", "sgld": "s", "svgd": "^", "blackjax": "v", "nuts": "x"}
+MARKS = dict(zip(TINTS, "os^vx+d<>p", strict=True))
+LINES = ("nuts", "nutpie")  # marks without an inside
 LOW, HIGH = 0.003, 3.0  # errors beyond are drawn at the edge
 
 
@@ -53,7 +59,7 @@ def _accuracy(record: Record) -> Drawing:
                 color=TINTS[method],
                 ms=4.5,
                 alpha=0.3 if False in each["converged"] else 0.95,
-                mew=1.2 if method == "nuts" else 0.0,
+                mew=1.2 if method in LINES else 0.0,
             )
         axes.set_xscale("log")
         axes.set_xlim(LOW / 1.2, HIGH * 1.2)

@@ -6,17 +6,19 @@
                      where `spos.fit` ended: a fixed step overshoots in a cloud that is wide
     blackjax         BlackJAX's SVGD: median bandwidth, Adam with the same number of steps
     nuts             NumPyro's NUTS with its defaults, several chains at once
+    nutpie, laps, meads, chees, mclmc    see `rivals`
 
 All others start uniformly between -2 and 2 in every unconstrained direction. A method is built once
 for a model, and then run with several seeds: only the first run compiles. One that begins where
-another ended takes up what is kept of that run, whose cost counts as its own.
+another ended takes up what is kept of that run, whose cost counts as its own. NUTS and the rivals
+run in a process that is ended when both runs together take too long (`bounded`).
 """
 
 import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -24,33 +26,11 @@ import numpy as np
 import optax
 
 import spos
-from spos_experiments.frame import resume
+from spos_experiments.frame import bounded, resume
 from spos_experiments.paper.accuracy import models
 from spos_experiments.paper.accuracy.reference import AGREE, Nuts, columns, judged
-
-
-class Sampled(NamedTuple):
-    """One run: constrained draws as a matrix, what they cost, and what the method says of them."""
-
-    values: np.ndarray
-    evaluations: int  # of the gradient
-    converged: bool | None = None  # None where a method does not say
-    reason: str = ""
-    particles: Any = None  # unconstrained, at the end, where another method begins with them
-
-
-class Outcome(NamedTuple):
-    """All runs of a method on a model, moments and particles with a leading axis of repeats."""
-
-    mean: np.ndarray
-    sd: np.ndarray
-    seconds: np.ndarray
-    evaluations: list[int]
-    converged: list[bool | None]
-    reasons: list[str]
-    particles: Any = None
-    processor: np.ndarray | None = None  # seconds, which other work on the machine does not change
-
+from spos_experiments.paper.accuracy.rivals import RIVALS
+from spos_experiments.paper.accuracy.sampled import Outcome, Sampled
 
 Build = Callable[[str, Any], Callable[[int, Any], Sampled]]  # (seed, particles to begin with)
 
@@ -62,10 +42,22 @@ def kept(store: Path, name: str, method: str, settings: Any, seed: int) -> Outco
         before = None
         if method in BEGINS:
             before = kept(store, name, BEGINS[method], settings, seed)
-        return measure(name, method, settings, seed, before)
+        if method not in BOUNDED:
+            return measure(name, method, settings, seed, before)
+        try:
+            return bounded.within(settings.most_seconds, _afresh, name, method, settings, seed)
+        except ImportError:
+            raise
+        except Exception as error:
+            return Outcome.failed(f"{type(error).__name__}: {error}"[:300], settings.repeats)
 
     place = store / f"{name}-{method}-seed{seed}.npz"
     return resume.outcome(place, Outcome, make, trees=("particles",))
+
+
+def _afresh(name: str, method: str, settings: Any, seed: int) -> Outcome:
+    jax.clear_caches()  # of the job before
+    return measure(name, method, settings, seed)
 
 
 def measure(
@@ -185,7 +177,13 @@ METHODS: dict[str, Build] = {
     "svgd": svgd,
     "blackjax": blackjax,
     "nuts": reference_method,
+    **RIVALS,
 }
 DEFAULT = "sgld"
 OURS = (DEFAULT, "spos")
+BOUNDED = ("nuts", *RIVALS)  # what we did not write may fail, or take any time
+FEWER = {  # not run on every model
+    **dict.fromkeys(("spos", "svgd", "blackjax"), models.COMPARED),
+    **dict.fromkeys(("laps", "meads", "chees", "mclmc"), models.FOURTH),
+}
 BEGINS = {"svgd": DEFAULT}  # where another method ended

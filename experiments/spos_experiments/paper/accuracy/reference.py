@@ -110,7 +110,6 @@ class Nuts:
         from numpyro.infer import NUTS
 
         self.model, self.chains, self.warmup = model, chains, warmup
-        self.finite = jax.jit(lambda some: _finite(model.target.score(some)))
         self.kernel = NUTS(potential_fn=lambda z: -model.target.log_prob(z), **options)
 
     def begin(self, key: jax.Array, theta: Any) -> Any:
@@ -124,15 +123,24 @@ class Nuts:
         return jax.lax.scan(step, state, length=steps)
 
     def start(self, seed: int) -> tuple[jax.Array, Any]:
-        """Keys, and the first particles of a cloud that have a finite score."""
-        cloud = self.model.start(jax.random.key(seed), CANDIDATES * self.chains)
-        rows = np.flatnonzero(np.asarray(self.finite(cloud)))[: self.chains]
         keys = jax.random.split(jax.random.PRNGKey(seed), self.chains)
-        return keys, jax.tree.map(lambda leaf: leaf[rows], cloud)
+        return keys, finite_starts(self.model, seed, self.chains)
 
     def constrained(self, z: Any) -> dict[str, Any]:
         """Draws of the model's own parameters, chain after chain."""
         return self.model.constrain(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), z))
+
+
+def finite_starts(model: Model, seed: int, chains: int) -> Any:
+    """The first particles of a cloud that have a finite score."""
+    cloud = model.start(jax.random.key(seed), CANDIDATES * chains)
+    rows = np.flatnonzero(np.asarray(_finite_scores(model.target, cloud)))[:chains]
+    return jax.tree.map(lambda leaf: leaf[rows], cloud)
+
+
+@jax.jit
+def _finite_scores(target: Any, cloud: Any) -> jax.Array:
+    return _finite(target.score(cloud))
 
 
 def _finite(scores: Any) -> jax.Array:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from spos_experiments.frame import resume
 from spos_experiments.frame.options import option
 from spos_experiments.paper.accuracy import calibration, methods
-from spos_experiments.paper.accuracy.models import COMPARED, MODELS
+from spos_experiments.paper.accuracy.models import MODELS
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,7 @@ class Settings:
     methods: tuple[str, ...] = option(
         tuple(methods.METHODS), "which methods", choices=tuple(methods.METHODS)
     )
-    # where other methods than ours are run too; no part of what a run is, as `models` is none
-    compared: tuple[str, ...] = dataclasses.field(default=COMPARED, repr=False)
+    most_seconds: float = dataclasses.field(default=240.0, repr=False)  # both runs of a rival
     particles: int = 100
     repeats: int = 2  # runs of a method on a model; the first one compiles
     most_draws: int = 20_000  # that are looked at

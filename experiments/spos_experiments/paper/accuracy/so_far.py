@@ -1,38 +1,50 @@
 """What the runs in a folder say before there is a whole record of them."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from spos.io.html import Table
 from spos_experiments.frame import resume
 from spos_experiments.paper.accuracy.findings import row
-from spos_experiments.paper.accuracy.methods import DEFAULT, Outcome
+from spos_experiments.paper.accuracy.methods import DEFAULT, METHODS
 from spos_experiments.paper.accuracy.models import MODELS
 from spos_experiments.paper.accuracy.reference import Reference
+from spos_experiments.paper.accuracy.sampled import Outcome
 
 SAYS = {True: "converged", False: "not converged"}
 
 
-def so_far(store: Path, seed: int = 0) -> str:
-    """The default recipe on every model that has ended and has a reference, as Markdown."""
-    lines = []
+def rows_so_far(store: Path, seed: int = 0) -> list[dict[str, Any]]:
+    """The rows of a record, of every run that has ended and has a reference."""
+    rows = []
     for name in MODELS:
-        place, known = store / f"{name}-{DEFAULT}-seed{seed}.npz", store / f"{name}-reference.npz"
-        if not (place.exists() and known.exists()):
+        if not (known := store / f"{name}-reference.npz").exists():
             continue
         reference = resume.read(known, Reference)
-        outcome = resume.read(place, Outcome, trees=("particles",))
-        found = row(name, DEFAULT, reference, outcome)
-        lines.append(
-            (
-                name.replace("_", " "),
-                f"{sum(found['right'])} of {len(found['right'])}",
-                ", ".join(dict.fromkeys(SAYS[said] for said in found["converged"])),
-                " and ".join(f"{count:,}" for count in outcome.evaluations),
-                *(f"{found[name]:.3f}" for name in ("worst_mean", "worst_sd")),
-            )
+        for method in METHODS:
+            place = store / f"{name}-{method}-seed{seed}.npz"
+            if place.exists():
+                outcome = resume.read(place, Outcome, trees=("particles",))
+                rows.append(row(name, method, reference, outcome))
+    return rows
+
+
+def so_far(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The default recipe on every model, as Markdown."""
+    lines = [
+        (
+            each["model"].replace("_", " "),
+            f"{sum(each['right'])} of {len(each['right'])}",
+            ", ".join(dict.fromkeys(SAYS[said] for said in each["converged"])),
+            f"{each['evaluations']:,.0f}",
+            *(f"{each[name]:.3f}" for name in ("worst_mean", "worst_sd")),
         )
+        for each in rows
+        if each["method"] == DEFAULT
+    ]
     headings = (
-        *("model", "seeds right", "says", "gradients"),
+        *("model", "seeds right", "says", "gradients, mean"),
         *("worst error of a mean, sd", "worst of a log sd"),
     )
     return Table(headings, lines).markdown()

@@ -1,0 +1,127 @@
+"""`spos paper tall`: many rows, minibatches, and no knobs.
+
+Two posteriors, each with vectors of parameters θ:
+
+    covertype    logistic regression of forest covers on 54 columns, scaled to [0, 1], θ ~ N(0, I)
+    counts       y ~ Poisson(exp(a_g + xᵀb + offset)), a_g ~ N(μ, τ²) in 50 groups, four columns x,
+                 μ, b ~ N(0, 1), τ ~ HalfNormal(1), θ = (μ, log τ, a, b)
+
+`spos.fit(…, batch_size=…)` gets nothing but the size of a minibatch. It is compared with exact
+chains that see all rows in every step (`all_rows`), in the coordinates that the fit has found. What
+counts is the error of means in standard deviations, that of standard deviations, and the gradients
+of single rows, where those of the chains are all they took: they need no search and no curvature.
+
+    spos paper tall
+    spos paper tall --quick
+"""
+
+import dataclasses
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+import spos
+from spos_experiments.frame import resume
+from spos_experiments.frame.experiment import Findings, Tick
+from spos_experiments.paper import all_rows
+from spos_experiments.paper.all_rows import Reference
+from spos_experiments.paper.tall.findings import draw, findings
+from spos_experiments.paper.tall.posteriors import Problem, build
+from spos_experiments.paper.tall.settings import PROBLEMS, Settings
+
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
+
+TITLE = "Tall data without knobs"
+ABOUT = (
+    "Logistic regression on Covertype and a Poisson hierarchy by `spos.fit` with minibatches, "
+    "against exact chains that see all rows in every step."
+)
+
+
+class Fitted(NamedTuple):
+    """What a fit found, in which coordinates, and at what price."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    centre: np.ndarray
+    root: np.ndarray
+    passes: int  # gradients of as many rows as there are
+    converged: bool
+    report: str
+    precision: float  # the largest Monte-Carlo error, in standard deviations
+
+
+def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+    """The findings after each posterior; what has ended is in the folder."""
+    store = resume.store(folder, resume.mark(dataclasses.replace(settings, problems=PROBLEMS)))
+    total, done, found = len(settings.problems) * (settings.repeats + 1), 0, {}
+    tick(done, total)
+    for name in settings.problems:
+        problem = functools.cache(functools.partial(build, name, settings))
+        fits = []
+        for n in range(settings.repeats):
+            make = functools.partial(_fitted, problem, settings, seed + n)
+            place = store / f"{name}-fit-seed{seed + n}.npz"
+            fits.append(resume.outcome(place, Fitted, make))
+            tick(done := done + 1, total)
+        make = functools.partial(_reference, problem, settings, fits[0], seed)
+        truth = resume.outcome(store / f"{name}-reference-seed{seed}.npz", Reference, make)
+        tick(done := done + 1, total)
+        found[name] = [row(name, each, truth, settings) for each in fits]
+        yield findings(found, settings)
+
+
+def _fitted(problem: Callable[[], Problem], settings: Settings, seed: int) -> Fitted:
+    given = problem()
+    posterior = spos.posterior(given.log_likelihood, given.log_prior, given.data)
+    shape = (settings.particles, given.size)
+    start = jax.random.uniform(jax.random.key(seed), shape, minval=-2.0, maxval=2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", spos.ConvergenceWarning)  # the verdict is kept
+        fit = spos.fit(posterior, start=start, batch_size=settings.batch_size, seed=seed)
+    draws = np.asarray(fit.draws, np.float64)
+    precision = {check.name: check.value for check in fit.verdict.checks}["precision"]
+    return Fitted(
+        *(draws.mean(0), draws.std(0), np.asarray(fit.adapted.centre)),
+        *(np.asarray(fit.adapted.factor), int(fit.evaluations), bool(fit.converged)),
+        *(fit.report(), float(precision)),
+    )
+
+
+def _reference(
+    problem: Callable[[], Problem], settings: Settings, fit: Fitted, seed: int
+) -> Reference:
+    given = problem()
+    return all_rows.moments(
+        *(given.log_likelihood, given.log_prior, given.data, fit.centre, fit.root),
+        *(settings.chains, settings.chain_steps, settings.tau, seed + 1, settings.hasty),
+    )
+
+
+def row(name: str, fit: Fitted, truth: Reference, settings: Settings) -> dict[str, Any]:
+    """The errors of a fit, and its price beside that of the reference."""
+    sd = np.sqrt(truth.variance)
+    rows = settings.covertype_rows if name == "covertype" else settings.counts_rows
+    passes = settings.chains * settings.chain_steps
+    # the price of chains that are as precise as the fit says it is
+    matched = passes * min(1.0, truth.mean_error / fit.precision) ** 2
+    return {
+        "problem": name,
+        "rows": rows,
+        "worst_mean": float((np.abs(fit.mean - truth.mean) / sd).max()),
+        "worst_sd": float(np.abs(fit.sd / sd - 1.0).max()),
+        "passes": fit.passes,
+        "reference_passes": passes,
+        "share": fit.passes / passes,
+        "share_matched": fit.passes / matched,
+        "converged": fit.converged,
+        "precision": fit.precision,
+        "reference_error": truth.mean_error,
+        "acceptance": truth.acceptance,
+        "report": fit.report,
+    }
