@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from spos_experiments.frame.perform import perform
 from spos_experiments.paper import interaction
 from spos_experiments.paper.interaction.findings import claims, compared, costs, pays
 from spos_experiments.paper.interaction.measure import NOISES, Noisy, moments
@@ -49,3 +50,12 @@ def test_settings_are_chosen_on_pilots_alone():
     assert all(map(pays, cells))
     assert not any(map(costs, cells))
     assert claims(cells)[0].verdict == "holds"
+
+
+def test_a_quick_run_is_recorded_drawn_and_resumed(tmp_path, compilations):
+    made = perform("interaction", tmp_path, quick=True)
+    assert [drawn.file for drawn in made.figures] == ["interaction.png"]
+    assert len(made.numbers["cells"]) == 2 * len(NOISES)
+    before = len(compilations)
+    assert perform("interaction", tmp_path, quick=True).numbers == made.numbers
+    assert len(compilations) == before  # everything came from the folder

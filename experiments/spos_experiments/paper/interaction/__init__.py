@@ -20,14 +20,19 @@ one rule for both methods, and the errors shown are of other seeds.
     spos paper interaction --quick
 """
 
+import functools
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 from spos.io.html import Table
-from spos_experiments.frame.experiment import Findings, Tick, once
+from spos_experiments.frame import resume
+from spos_experiments.frame.experiment import Findings, Tick
 from spos_experiments.frame.record import numbers
 from spos_experiments.paper.interaction.figures import draw
 from spos_experiments.paper.interaction.findings import CLASSES, claims, compared, inside, line
-from spos_experiments.paper.interaction.measure import METHODS, errors
+from spos_experiments.paper.interaction.measure import Errors, both
 from spos_experiments.paper.interaction.settings import Settings
 
 __all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
@@ -39,21 +44,18 @@ ABOUT = (
 )
 
 
-@once
-def results(settings: Settings, seed: int, tick: Tick) -> Findings:
-    cases = [
-        (name, size, count)
-        for name in settings.targets
-        for size in settings.dimensions
-        for count in settings.particles
-    ]
+def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+    """All findings at once; what has been run of them is in the folder."""
+    store = resume.store(folder, resume.mark(settings))
+    cases = list(product(settings.targets, settings.dimensions, settings.particles))
     cells: list[dict[str, Any]] = []
     for done, case in enumerate(cases):
         tick(done, len(cases))
-        found = {method: errors(settings, seed, *case, method) for method in METHODS}
-        cells += compared(settings, case, found)
+        place = store / f"{'-'.join(map(str, case)).replace(' ', '_')}-seed{seed}.npz"
+        make = functools.partial(both, settings, seed, *case)
+        cells += compared(settings, case, resume.outcome(place, Errors, make)._asdict())
     tick(len(cases), len(cases))
-    return Findings(
+    yield Findings(
         numbers=numbers({"cells": cells}),
         claims=claims(cells),
         table=Table(

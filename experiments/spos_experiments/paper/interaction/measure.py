@@ -1,6 +1,6 @@
 """The targets of `spos paper interaction`, and the errors of clouds on them."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,16 @@ from spos_experiments.paper.interaction.settings import HILL, MODES, Settings
 
 NOISES = {"exact scores": (0.0, 0.0), "own noise": (3.0, 0.0), "shared noise": (0.0, 3.0)}
 AWAY, HEAVIER = 4.0, 0.7
-METHODS = ("SPOS", "SGLD")
+
+
+class Errors(NamedTuple):
+    """Of each method, with axes (repeat, noise, setting, budget), pilots first."""
+
+    SPOS: np.ndarray
+    SGLD: np.ndarray
+
+
+METHODS = Errors._fields
 
 
 @spos.value
@@ -54,8 +63,14 @@ def moments(name: str, size: int) -> tuple[np.ndarray, np.ndarray, float]:
     return mean, spread, away
 
 
-def errors(settings: Settings, seed: int, name: str, size: int, count: int, method: str) -> Any:
-    """Errors with axes (repeat, noise, setting, budget), pilots first."""
+def both(settings: Settings, seed: int, name: str, size: int, count: int) -> Errors:
+    """The errors of both methods on a target in so many dimensions, with so many particles."""
+    return Errors(*(_errors(settings, seed, name, size, count, method) for method in METHODS))
+
+
+def _errors(
+    settings: Settings, seed: int, name: str, size: int, count: int, method: str
+) -> np.ndarray:
     mean, spread, away = moments(name, size)
     sds = jnp.geomspace(1.0, 3.0, size)
     kernel = spos.rbf() if method == "SPOS" else None
