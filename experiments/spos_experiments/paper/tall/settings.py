@@ -17,8 +17,8 @@ class Settings:
     batch_size: int = 500
     particles: int = 100
     repeats: int = 2  # seeds of the fit
-    chains: int = 24
-    chain_steps: int = 1500
+    chains: int = 8
+    chain_steps: int = 500
     tau: float = 0.7
     hasty: bool = False
 

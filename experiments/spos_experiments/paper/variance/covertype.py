@@ -18,7 +18,7 @@ import numpy as np
 
 import spos
 from spos.targets import Posterior
-from spos_experiments.paper.all_rows import Reference, moments
+from spos_experiments.paper.all_rows import Reference, plain, walk
 
 FOLDER = Path("..") / "shared" / "data"  # unless the environment has SPOS_DATA
 FILE = "covertype.npz"
@@ -83,7 +83,8 @@ def rows_of(
 def reference(given: Problem, chains: int, steps: int, seed: int, hasty: bool) -> Reference:
     """Moments over the last four fifths of the steps of all chains."""
     root = np.linalg.cholesky(np.linalg.inv(given.hessian))
-    return moments(
+    path = walk(
         *(log_likelihood, log_prior, given.data, given.mode, root),
         *(chains, steps, TAU, seed, hasty),
     )
+    return plain(path, given.mode, root)
