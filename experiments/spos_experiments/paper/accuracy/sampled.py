@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     def failed(cls, why: str, repeats: int) -> "Outcome":
         """Of a method that gave up, or took too long. It counts as one that warns."""
         nothing = np.full((repeats, 1), np.nan)
+        warned: list[bool | None] = [False] * repeats
         return cls(
-            *(nothing, nothing, nothing[:, 0], [0] * repeats, [False] * repeats, [why] * repeats),
-            failure=why,
+            *(nothing, nothing, nothing[:, 0], [0] * repeats, warned, [why] * repeats), failure=why
         )

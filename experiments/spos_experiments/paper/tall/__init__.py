@@ -69,8 +69,8 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
             place = store / f"{name}-fit-seed{seed + n}.npz"
             fits.append(resume.outcome(place, Fitted, make))
             tick(done := done + 1, total)
-        make = functools.partial(_truth, problem, settings, fits[0], seed)
-        truth = resume.outcome(store / f"{name}-truth-seed{seed}.npz", Truth, make)
+        compare = functools.partial(_truth, problem, settings, fits[0], seed)
+        truth = resume.outcome(store / f"{name}-truth-seed{seed}.npz", Truth, compare)
         tick(done := done + 1, total)
         found[name] = [row(name, each, truth, settings) for each in fits]
         yield findings(found, settings)
