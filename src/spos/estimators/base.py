@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from spos import checks
-from spos.estimators import saved, useful
+from spos.estimators import saved, streamed, useful
 from spos.networks import predict
 from spos.networks.looks import pooled
 from spos.networks.methods import FULL_STEP as FULL_WIDTH
@@ -29,7 +29,6 @@ from spos.networks.rows import (
     round_columns,
     scaled,
     scaling_of,
-    split,
 )
 from spos.networks.trainer import Setting, Trained, first_networks, train
 from spos.targets import bnn, priors
@@ -98,7 +97,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         """Sample the posterior.
 
         Args:
-            X: features, (n, n_features).
+            X: features, (n, n_features); larger than memory too (`spos.estimators.streamed`).
             y: targets, n of them.
             sample_weight: how often each row counts; a row of weight 2 counts like two equal rows.
 
@@ -114,12 +113,13 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         rows = self._rows(X, y, sample_weight, fresh, known=not fresh)
         rng = check_random_state(self.random_state)
         fraction = checks.fraction("validation_fraction", self.validation_fraction)
-        training, validation = split(rows, fraction, rng)
+        training, validation = streamed.split(rows, fraction, rng)
+        seen = streamed.some(training, rng)
         num_steps = self._num_steps(len(training.y))
         if fresh:
             self.n_iter_ = 0
-            self._settle(rows, num_steps, rng)
-            self.scaling_ = self._scaling(training)
+            self._settle(streamed.some(rows, rng), num_steps, rng)
+            self.scaling_ = self._scaling(seen)
             self.n_iter_ = 0
         self.n_rows_seen_ = training.total
         trained = self._train(
@@ -134,7 +134,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         )
         self.particles_ = trained.particles
         self.validation_scores_ = np.asarray(trained.scores)
-        useful.warn_if_not(self, training, validation)
+        useful.warn_if_not(self, seen, validation)
         return self
 
     def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
@@ -153,8 +153,9 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         rng = check_random_state(self.random_state)
         if fresh:
             self.n_iter_, self.n_rows_seen_ = 0, 0.0
-            self._settle(rows, self._num_steps(len(rows.y)), rng)
-            first = self._scaling(rows)
+            seen = streamed.some(rows, rng)
+            self._settle(seen, self._num_steps(len(rows.y)), rng)
+            first = self._scaling(seen)
             # what does not vary in the first rows may do so in later ones
             unit = np.where(np.isinf(first.x_unit), 1.0, first.x_unit)
             self.scaling_ = first._replace(x_unit=unit)
@@ -173,6 +174,8 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         return self
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, fresh: bool, known: bool) -> Rows:
+        if streamed.is_source(X):
+            return streamed.rows_of(self, X, y, sample_weight, fresh, known)
         X, y = validate_data(
             self,
             X,
@@ -215,10 +218,14 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         patience: int | None = None,
     ) -> Trained:
         network, count = self._network(), checks.whole("n_particles", self.n_particles)
-        rows = padded(self._scaled(rows))
+        if isinstance(rows.x, streamed.Inputs):
+            rows = streamed.scaled_rows(self, rows)
+        else:
+            rows = padded(self._scaled(rows))
         validation = None if validation is None else self._scaled(validation)
         if fresh:
-            first = rows.x[:FIRST_ROWS], rows.y[:FIRST_ROWS]
+            few = np.arange(min(FIRST_ROWS, len(rows.y)))
+            first = rows.x[few], rows.y[few]
             start = first_networks(network, count, jax.random.key(seed), *first)
         else:
             start = self._last_particles(network, count)

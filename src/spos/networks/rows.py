@@ -99,6 +99,11 @@ def padded(rows: Rows) -> Rows:
     return Rows(rows.x[again], rows.y[again], shared[again].astype(np.float32))
 
 
+def num_apart(count: int, fraction: float) -> int:
+    """How many of so many rows are for validation."""
+    return min(MOST_FOR_VALIDATION, round(fraction * count)) if count >= FEWEST_TO_SPLIT else 0
+
+
 def split(rows: Rows, fraction: float, rng: Random) -> tuple[Rows, Rows | None]:
     """A training set in random order, and a validation set if there are rows enough.
 
@@ -111,10 +116,7 @@ def split(rows: Rows, fraction: float, rng: Random) -> tuple[Rows, Rows | None]:
         Training and validation set; None if that is empty.
     """
     count = len(rows.y)
-    order = rng.permutation(count)
-    apart = 0
-    if count >= FEWEST_TO_SPLIT:
-        apart = min(MOST_FOR_VALIDATION, round(fraction * count))
+    order, apart = rng.permutation(count), num_apart(count, fraction)
     if apart == 0:
         return rows.take(order), None
     return rows.take(order[apart:]), rows.take(order[:apart])
