@@ -9,10 +9,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from attack import arguments, files, floats, interruptions, soak, surroundings
+from attack import arguments, files, floats, interruptions, processes, soak, surroundings
 from attack.table import Score, summary
 
-NAMES = ("files", "arguments", "interruptions", "surroundings", "numbers", "soak")
+NAMES = ("files", "arguments", "interruptions", "processes", "surroundings", "numbers", "soak")
 Group = Callable[[Score], str]  # the row of the table that a score counts in
 
 
@@ -28,6 +28,7 @@ def attacks(chosen: argparse.Namespace) -> dict[str, tuple[Group, Iterable[Score
         "files": (lambda score: score.victim, files.everything(chosen.files)),
         "arguments": (rooms, arguments.everything(chosen.calls)),
         "interruptions": (lambda score: score.kind, interruptions.everything(chosen.ends)),
+        "processes": (lambda score: score.victim, processes.everything(chosen.kills)),
         "surroundings": (lambda score: score.victim, surroundings.everything()),
         "numbers": (lambda score: score.kind, floats.everything()),
         "soak": (
@@ -40,7 +41,7 @@ def attacks(chosen: argparse.Namespace) -> dict[str, tuple[Group, Iterable[Score
 def main() -> int:
     parser = argparse.ArgumentParser(prog="attack", description=__doc__)
     for name, count in {
-        "files": 10_000, "calls": 200, "ends": 200, "densities": 200, "fits": 50,
+        "files": 10_000, "calls": 200, "ends": 200, "kills": 20, "densities": 200, "fits": 50,
     }.items():  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--only", nargs="+", default=NAMES, choices=NAMES)
