@@ -121,9 +121,10 @@ def test_a_state_comes_back_from_arrays():
 
     from spos.auto.controller import AutomaticRun
     from spos.auto.engine import Problem
+    from spos.auto.together import Programs
 
     theta = np.asarray(START, np.float64)
-    one = AutomaticRun(Problem.of(TARGET, START, 1.0), ["x"] * SIZE, theta, 0)
+    one = AutomaticRun(Programs(Problem.of(TARGET, START, 1.0)), ["x"] * SIZE, theta, 0)
     one.go(False, At(9), Saver())
     assert [step for step, _ in kept] == [*range(1, 10), 9]
     state = FitState.unpacked(kept[-1][1])

@@ -72,3 +72,22 @@ def checkpointed(folder, mesh, callback=None):
         checkpoint=folder,
         checkpoint_every=1e-3,
     )
+
+
+GROUPS, ERRORS = np.array([-1.0, 0.3, 1.4]), np.array([0.3, 0.25, 0.35])
+
+
+def hierarchy(theta):
+    """Three groups, centred: effects whose mean and scale are parameters."""
+    mean, log_scale, effects = theta[0], theta[1], theta[2:]
+    prior = -0.5 * (mean**2 + (2 * log_scale) ** 2)
+    among = -0.5 * jnp.sum(((effects - mean) / jnp.exp(log_scale)) ** 2) - 3 * log_scale
+    return prior + among - 0.5 * jnp.sum(((GROUPS - effects) / ERRORS) ** 2)
+
+
+def fitted(mesh, seed=SEED, **options):
+    """A fit in double precision, in which rounding has no time to grow: moves are accepted or not,
+    which single precision would decide otherwise now and then."""
+    start = np.random.default_rng(5).normal(size=(26, 5))
+    with jax.enable_x64(True):
+        return spos.fit(hierarchy, start=start, mesh=mesh, seed=seed, target_error=0.05, **options)

@@ -1,10 +1,5 @@
 """Particles on four devices: the answer of one, and they stay there."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,23 +9,15 @@ from mesh_cases import ON_DEVICES
 import spos
 from spos.interaction import bandwidth, ring
 from spos.mesh import particle_mesh, shard
-
-PROGRAM = Path(__file__).with_name("devices_program.py")
+from started import Ended
 
 
 @pytest.fixture(scope="module")
-def found():
+def found(tmp_path_factory):
     """The number of devices is fixed when JAX starts, hence a process of its own: one for all."""
-    environment = {
-        **os.environ,
-        "JAX_NUM_CPU_DEVICES": "4",
-        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, PROGRAM], capture_output=True, text=True, env=environment
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    ended = Ended("devices_program", tmp_path_factory.mktemp("devices"), 1, 4)
+    assert ended.codes == [0], ended.errors[0][-3000:]
+    return ended.out[0]
 
 
 @pytest.mark.parametrize("name", ON_DEVICES)

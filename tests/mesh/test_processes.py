@@ -5,57 +5,17 @@ end by an error that nobody catches; two, of which one is killed; and two that g
 had begun.
 """
 
-import os
 import shutil
-import socket
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
-from mesh_cases import IN_PROCESSES, NUM_STEPS, SEED, checkpointed, worst
+from mesh_cases import IN_PROCESSES, NUM_STEPS, SEED, checkpointed, fitted, worst
 
 import spos
+from started import Ended
 
-PROGRAM = Path(__file__).with_name("processes_program.py")
-
-
-class Ended:
-    """Processes that were started together and have ended."""
-
-    def __init__(self, count, folder, *phases, program=PROGRAM):
-        with socket.socket() as free:
-            free.bind(("localhost", 0))
-            coordinator = f"localhost:{free.getsockname()[1]}"
-        common = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "JAX_NUM_CPU_DEVICES": "1"}
-        processes = [
-            subprocess.Popen(
-                [sys.executable, program, coordinator, str(count), str(n), folder, *phases],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                env={**os.environ, **common},
-            )
-            for n in range(count)
-        ]
-        self.seconds_after_the_last = 0.0
-        try:
-            processes[-1].wait(timeout=600)
-            began = time.monotonic()
-            said = [process.communicate(timeout=600) for process in processes]
-            self.seconds_after_the_last = time.monotonic() - began
-        finally:
-            for process in processes:
-                process.kill()
-        self.out, self.errors = zip(*said, strict=True)
-        self.codes = [process.returncode for process in processes]
-
-    def must_have(self, phase):
-        for out, errors in zip(self.out, self.errors, strict=True):
-            assert f"{phase} is done" in out, errors[-3000:]
+PROGRAM = "processes_program"
 
 
 @pytest.fixture(scope="module")
@@ -65,18 +25,19 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def four(folder):
-    return Ended(4, folder, "svgd", "half", "uncaught")
+    return Ended(PROGRAM, folder, 4, 1, str(folder), "svgd", "fit", "half", "uncaught")
 
 
 @pytest.fixture(scope="module")
 def two(folder):
-    return Ended(2, folder, "spos", "saga", "network", "errors", "killed")
+    phases = ("spos", "saga", "network", "errors", "fit", "fit_errors", "killed")
+    return Ended(PROGRAM, folder, 2, 1, str(folder), *phases)
 
 
 @pytest.fixture(scope="module")
 def two_more(four, two, folder):
     shutil.copytree(folder / "half", folder / "half, for one")
-    return Ended(2, folder, "resumed")
+    return Ended(PROGRAM, folder, 2, 1, str(folder), "resumed")
 
 
 @pytest.mark.parametrize("name", ["spos", "saga", "network"])
@@ -110,13 +71,53 @@ def test_process_0_alone_prints_progress_and_writes(two, folder):
     assert all(f"after {NUM_STEPS} steps" in out for out in two.out)
 
 
+@pytest.fixture(scope="module")
+def fit_alone():
+    return fitted(None)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_fit_of_several_processes_is_that_of_one(request, folder, fit_alone, count):
+    """Halves of thirteen particles, which do not divide: some are moved twice."""
+    ended = request.getfixturevalue({2: "two", 4: "four"}[count])
+    ended.must_have("fit")
+    alone = fit_alone.draws
+    for number in range(count):
+        with np.load(folder / f"fit of {count}, {number}.npz") as found:
+            assert found["draws"].shape == alone.shape
+            assert np.max(np.abs(found["draws"] - alone)) < 1e-9
+    assert fit_alone.converged
+    for out in ended.out:
+        value, evaluations, converged = words(out)["verdict"].split()
+        assert float(value) == pytest.approx(fit_alone.verdict.checks[0].value)
+        assert (int(evaluations), converged) == (fit_alone.evaluations, "True")
+
+
+def words(out):
+    return dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
+
+
+def test_process_0_decides_how_a_fit_ends(two, fit_alone):
+    two.must_have("fit_errors")
+    for number, out in enumerate(two.out):
+        told = words(out)
+        assert "all processes must have the same seed: process 0 has 0, pro" in told["fit, seeds"]
+        before = "" if number == 0 else "ProcessError: process 0 ended the run: "
+        assert told["fit, callback"] == f"{before}KeyError: 'lost it'"
+        for name in ("fit, stopped", "fit, terminated"):
+            interrupted, evaluations = told[name].split()
+            assert interrupted == "True"
+            assert int(evaluations) < fit_alone.evaluations
+
+
 def test_errors_and_decisions_are_those_of_all(two):
     two.must_have("errors")
     for number, out in enumerate(two.out):
-        told = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
+        told = words(out)
         assert "all processes must have the same seed: process 0 has 0, process 1" in told["seeds"]
         before = "" if number == 1 else "ProcessError: process 1 ended the run: "
         assert told["callback"] == f"{before}KeyError: 'lost it'"
+        assert "all processes must have the same code: process 0 has" in told["code"]
         assert "callback_every must be at least 1, got 0" in told["bad argument"]
         assert told["stopped by the last"] == str(NUM_STEPS)
         assert told["stopped by the first"] == "2"

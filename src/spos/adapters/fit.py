@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import Mesh
 
 from spos import checks
 from spos.adapters.minibatches import fit_minibatches, has_minibatches, with_minibatches
@@ -19,9 +20,13 @@ from spos.auto.controller import AutomaticRun
 from spos.auto.engine import Problem
 from spos.auto.judge import arviz_stats, own_check
 from spos.auto.result import Adapted, Fit
+from spos.auto.together import Programs, must_agree, team_of
+from spos.auto.verdict import Check
 from spos.auto.watch import Callback, warn
 from spos.interaction.kernels import Kernel, rbf
 from spos.io.checkpoint import Checkpoint, fingerprint
+from spos.mesh import gather
+from spos.mesh.processes import Team
 from spos.names import parameters
 from spos.targets.target import check_target
 from spos.types import Particles, PathLike, PyTree
@@ -37,6 +42,7 @@ def fit(
     data: PyTree = None,
     batch_size: int | None = None,
     num_particles: int | None = None,
+    mesh: Mesh | None = None,
     seed: int = 0,
     beta: float = 1.0,
     kernel: Kernel | None = None,
@@ -69,6 +75,9 @@ def fit(
             choice; of the arguments below it knows `num_particles`, `seed`, `max_seconds`,
             `progress` and `callback`.
         num_particles: 100 unless `start` or `warm_start` says otherwise.
+        mesh: what `spos.mesh.particle_mesh` gives. Its devices, those of other processes too, share
+            the evaluations of the density; process 0 judges, decides, saves and calls `callback`.
+            Unless it is given, that of a `start` which is sharded.
         seed: the same seed gives the same bits.
         beta: the weight of the kernel field beside the score, where there is one.
         kernel: `spos.rbf()` lets the particles of one half also move by the scores of the other,
@@ -123,29 +132,37 @@ def fit(
     if not (tall := has_minibatches(subject.target)):
         starts.must_be_exact(subject.target)
     first = _first_particles(subject, start, num_particles, warm_start, seed)
+    team = team_of(mesh, first)
+    if team.mesh is not None:
+        first = gather(first)  # a fit learns from all of them
     _check_density(subject, first)
     if tall:
         without = budget._asdict() | {"checkpoint": checkpoint, "warm_start": warm_start}
+        without["mesh"] = team.mesh
         without.pop("max_seconds")
         for name, given in without.items():
             if given is not None:
                 raise ValueError(f"{name} must be left out with minibatches, got {given!r:.80}")
         found = fit_minibatches(subject, first, seed, progress, callback, max_seconds)
-        return _judged(subject, found, budget)
-    problem = Problem.of(subject.target, first, weight)
-    run = _begin(subject, problem, first, seed, warm_start, start is None, budget)
-    with contextlib.ExitStack() as stack:
-        saver = None
-        if checkpoint is not None:
-            identity = {
-                "fit": run.settings,
-                "start": fingerprint(first),
-                "numbers": fingerprint(subject.target),
-                "log-density at the start": f"{np.median(run.log_prob):.2e}",
-            }
-            saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
-        found = run.go(progress, callback, saver)
-    return _judged(subject, found, budget)
+        return _judged(subject, found, budget, team)
+    programs = Programs(Problem.of(subject.target, first, weight), team)
+    must_agree(team, subject.target, first, seed, budget)
+
+    def lead() -> Fit:
+        run = _begin(subject, programs, first, seed, warm_start, start is None, budget)
+        with contextlib.ExitStack() as stack:
+            saver = None
+            if checkpoint is not None:
+                identity = {
+                    "fit": run.settings,
+                    "start": fingerprint(first),
+                    "numbers": fingerprint(subject.target),
+                    "log-density at the start": f"{np.median(run.log_prob):.2e}",
+                }
+                saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
+            return run.go(progress, callback, saver)
+
+    return _judged(subject, programs.make(lead), budget, team)
 
 
 RESERVED = tuple(
@@ -209,7 +226,7 @@ def _check_density(subject: Subject, first: Particles) -> None:
 
 def _begin(
     subject: Subject,
-    problem: Problem,
+    programs: Programs,
     first: Particles,
     seed: int,
     warm_start: Fit | None,
@@ -228,7 +245,7 @@ def _begin(
 
     again = redraw if model is not None and redrawn and warm is None else None
     try:
-        return AutomaticRun(problem, names, starts.two_halves(theta), seed, again, warm, budget)
+        return AutomaticRun(programs, names, starts.two_halves(theta), seed, again, warm, budget)
     except NowhereFiniteError as error:
         guilty = broken_inputs(subject.inputs)
         if model is not None:
@@ -240,21 +257,22 @@ def _begin(
         raise
 
 
-def _judged(subject: Subject, found: Fit, budget: Budget) -> Fit:
+def _judged(subject: Subject, found: Fit, budget: Budget, team: Team) -> Fit:
     """The fit in the words of its model, and a warning if it is not to be trusted."""
     if subject.model is not None:
-        found = _in_own_words(subject.model, found, budget)
-    if not found.converged:
+        found = _in_own_words(subject.model, found, budget, team)
+    if not found.converged and team.leads:
         warn(found.verdict, stacklevel=3)
     return found
 
 
-def _in_own_words(model: Model, found: Fit, budget: Budget) -> Fit:
+def _in_own_words(model: Model, found: Fit, budget: Budget, team: Team) -> Fit:
     """The draws as the model knows them, and one more check of these."""
     own = model.constrain(found.history)
     verdict = found.verdict
     if verdict.checks:
         told = own_check(own, budget.error)
+        told = Check(**team.meet(check=dataclasses.asdict(told))[0]["check"])  # of process 0
         verdict = dataclasses.replace(verdict, checks=(*verdict.checks, told))
 
     return dataclasses.replace(

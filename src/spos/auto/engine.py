@@ -31,6 +31,7 @@ from spos.auto import jitter
 from spos.auto.bend import Bend, bent
 from spos.cloud import squared_distances
 from spos.dynamics.noise import normal_matrix
+from spos.mesh import shards
 from spos.programs import compiled
 from spos.targets.target import Target
 from spos.types import Number, Particles
@@ -226,6 +227,14 @@ def move_half(
     return kept, likely
 
 
+def _move_share(given: Any, rows: Any) -> tuple[Whitened, jax.Array]:
+    """`move_half` of some particles: each moves by itself, so that devices can share them."""
+    problem, frame, other, tuning, jumping = given
+    random, own, log_step = rows
+    plan = tuning._replace(log_step=log_step)
+    return move_half(problem, frame, random, own, other, plan, jumping)
+
+
 def move(
     problem: Problem, frame: Coordinates, key: jax.Array, cloud: Whitened, tuning: Tuning
 ) -> tuple[Whitened, Tuning, jax.Array]:
@@ -238,8 +247,8 @@ def move(
         front = jax.tree.map(lambda x: x[:half], carry)
         back = jax.tree.map(lambda x: x[half:], carry)
         own, random, log_step, acceptance = front
-        plan = tuning._replace(log_step=log_step)
-        own, likely = move_half(problem, frame, random, own, back[0], plan, n >= 2)
+        given = (problem, frame, back[0], tuning, n >= 2)
+        own, likely = shards.divided(_move_share, given, (random, own, log_step))
         front = own, random, log_step, jnp.where(n >= 2, acceptance, likely)
         return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), back, front)
 
@@ -257,7 +266,13 @@ def move(
 @compiled()
 def evaluate(problem: Problem, frame: Coordinates, z: jax.Array) -> Whitened:
     """The log-density and its gradient at whitened particles, compiled."""
-    return problem.evaluate(frame, z)
+
+    def share(given: Any, rows: jax.Array) -> Whitened:
+        problem, frame = given
+        return problem.evaluate(frame, rows)
+
+    found: Whitened = shards.divided(share, (problem, frame), z)
+    return found
 
 
 @compiled()

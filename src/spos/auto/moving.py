@@ -21,12 +21,11 @@ from spos.auto.engine import (
     Records,
     Tuning,
     Whitened,
-    chunk,
-    evaluate,
 )
 from spos.auto.judge import Round
 from spos.auto.result import Adapted
 from spos.auto.state import FitState
+from spos.auto.together import Programs
 from spos.auto.watch import Callback, FitProgress, Stopped
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
@@ -37,7 +36,7 @@ class Moving(FitState):
 
     def __init__(
         self,
-        problem: Problem,
+        programs: Programs,
         names: list[str],
         theta: np.ndarray,
         seed: int,
@@ -46,7 +45,7 @@ class Moving(FitState):
         budget: Budget | None = None,
     ) -> None:
         self.began = time.monotonic()
-        self.problem, self.names, self.seed = problem, names, seed
+        self.programs, self.names, self.seed = programs, names, seed
         self.budget = budget or Budget()
         self.bend = None
         self.key = jax.random.key(seed)
@@ -90,6 +89,11 @@ class Moving(FitState):
         return True
 
     @property
+    def problem(self) -> Problem:
+        """What is sampled."""
+        return self.programs.problem
+
+    @property
     def rng(self) -> np.random.Generator:
         """Random numbers that depend on the seed and on how many chunks there were."""
         return np.random.default_rng([self.seed, self.chunks])
@@ -99,7 +103,7 @@ class Moving(FitState):
         self.evaluations += self.count
         frame = self._frame(np.zeros(self.size), np.eye(self.size))
         frame = frame._replace(bent=jnp.asarray(False))
-        return evaluate(self.problem, frame, self._array(theta))
+        return self.programs.evaluate(frame, self._array(theta))
 
     def _log_prob(self, theta: np.ndarray) -> np.ndarray:
         return np.asarray(self._evaluate(theta).log_prob)
@@ -107,7 +111,7 @@ class Moving(FitState):
     def _look(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Density and score at y."""
         frame = self._frame(self.origin, self.base)
-        cloud = evaluate(self.problem, frame, self._array(y))
+        cloud = self.programs.evaluate(frame, self._array(y))
         self.evaluations += self.count
         log_prob, score = (np.asarray(x, float) for x in cloud[1:])
         return log_prob, score
@@ -150,9 +154,8 @@ class Moving(FitState):
             if spent := self.budget.spent(self.elapsed, self.evaluations + cost):
                 raise Spent(spent)
             key = jax.random.fold_in(self.key, self.chunks)
-            cloud, steps, records = chunk(
-                *(self.problem, frame, key, cloud, plan._replace(log_step=steps))
-            )
+            now = plan._replace(log_step=steps)
+            cloud, steps, records = self.programs.chunk(frame, key, cloud, now)
             recorded: Records = jax.device_get(records)
             self.running, self.running_step = jax.device_get((cloud, steps))
             self.records = [*self.records, recorded]

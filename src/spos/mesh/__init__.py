@@ -76,7 +76,7 @@ def shard(particles: Particles | Callable[[], Particles], mesh: Mesh) -> Particl
         >>> spos.mesh.shard(start, mesh).shape
         (8, 2)
     """
-    _check_mesh(mesh)
+    check_mesh(mesh)
     place = NamedSharding(mesh, P(AXIS))
     if callable(particles):
         _must_divide(jax.eval_shape(particles), mesh)
@@ -101,7 +101,7 @@ def shard_data(data: PyTree, mesh: Mesh) -> PyTree:
         The data, a pytree of arrays with the rows of all processes.
     """
     checks.data(data)
-    _check_mesh(mesh)
+    check_mesh(mesh)
     place = NamedSharding(mesh, P(DATA_AXIS))
     shards = len(set(_local_columns(mesh)))
     count = len(jax.tree.leaves(data)[0])
@@ -133,7 +133,8 @@ def _devices(devices: Any) -> list[jax.Device]:
     return chosen
 
 
-def _check_mesh(mesh: Any) -> None:
+def check_mesh(mesh: Any) -> None:
+    """Is it one?"""
     if not isinstance(mesh, Mesh) or AXIS not in mesh.axis_names:
         raise TypeError(f"mesh must come from spos.mesh.particle_mesh, got {mesh!r}")
 

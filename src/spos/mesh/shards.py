@@ -80,6 +80,34 @@ def by_shards(function: Callable[..., Any], in_specs: Any, out_specs: Any) -> Ca
     )
 
 
+def divided(function: Callable[..., PyTree], common: PyTree, rows: PyTree) -> PyTree:
+    """`function(common, rows)`, row by row: each device computes its share, and all get all of it.
+
+    The number of rows need not divide: some are computed twice. All that is found has one type, so
+    that it is sent in one piece.
+    """
+    mesh = ambient()
+    if mesh is None:
+        return function(common, rows)
+    count = len(jax.tree.leaves(rows)[0])
+    place = jnp.arange(count + -count % mesh.shape[AXIS]) % count
+
+    def own(common: PyTree, rows: PyTree) -> PyTree:
+        leaves, structure = jax.tree.flatten(function(common, rows))
+        sizes = [leaf[0].size for leaf in leaves]
+        ends = [sum(sizes[: n + 1]) for n in range(len(sizes))]
+        table = jnp.concatenate([leaf.reshape(len(leaf), -1) for leaf in leaves], axis=1)
+        table = jax.lax.all_gather(table, AXIS, tiled=True)
+        parts = [
+            table[:count, end - size : end].reshape(count, *leaf.shape[1:])
+            for leaf, size, end in zip(leaves, sizes, ends, strict=True)
+        ]
+        return jax.tree.unflatten(structure, parts)
+
+    filled = jax.tree.map(lambda leaf: leaf[place], rows)
+    return by_shards(own, (ALL, OWN), ALL)(common, filled)
+
+
 def specs(function: Callable[[Particles], PyTree], particles: Particles) -> PyTree:
     """Which axes of `function(particles)` are those of the particles: they grow with M."""
     count = len(jax.tree.leaves(particles)[0])

@@ -26,6 +26,7 @@ from spos import checks
 from spos.interaction.bandwidth import MAX_PAIRS, pairs
 
 EXPONENTIAL = 20.0  # operations that one exponential takes the time of, on a CPU
+NOISE = 100.0  # operations that one normal number takes the time of
 NUMBER = 4  # bytes
 
 
@@ -109,7 +110,7 @@ def cost(
     if group_size is not None:
         travelling += size * own
     sent = float(NUMBER * (num_devices - 1) * travelling)
-    each = 100.0 * size if score_flops is None else score_flops
+    each = NOISE * size if score_flops is None else score_flops
     return Cost(
         pairs=own * met * (4.0 * size + EXPONENTIAL) / flops,
         own=own * each / flops,
