@@ -632,7 +632,7 @@ CASES = {
     "unknown task": (
         lambda: rl.learner("chess"),
         ValueError,
-        r"cartpole, swing_up, double_pendulum.*'chess'",
+        r"cartpole, swing_up, swing_up_sines, double_pendulum.*'chess'",
     ),
     "unknown method of policies": (
         lambda: rl.learner("cartpole", method="magic"),

@@ -4,6 +4,7 @@ import itertools
 import shutil
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -38,6 +39,21 @@ def test_it_acts_as_the_trained_policies_do(actions, scale, particle, tmp_path):
     before = run.policy(particle=particle)
     for seen in RANDOM.normal(size=(20, 3)):
         np.testing.assert_allclose(policy.act(seen), before(seen), rtol=1e-4, atol=1e-5)
+
+
+def test_sixteen_policies_act_together_in_less_than_fifty_microseconds():
+    """About 13 of processor time; the least of many rounds, so that a busy machine passes too."""
+    shapes = (16, 4, 25), (16, 25, 10), (16, 10, 1)
+    weights = [RANDOM.normal(size=shape).astype(np.float32) for shape in shapes]
+    biases = [weight[:, 0] for weight in weights]
+    policy = deployed.DeployedPolicy(weights, biases, {"actions": "continuous"})
+    rounds = []
+    for _ in range(30):
+        began = time.process_time()
+        for _ in range(50):
+            policy.act([0.1, 0.2, 0.3, 0.4])
+        rounds.append((time.process_time() - began) / 50)
+    assert min(rounds) < 50e-6
 
 
 def test_a_policy_without_hidden_layers_acts_too(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 import spos
 from spos import rl
-from spos.rl import envs, policies
+from spos.rl import envs, policies, stack
 from spos.rl.envs import Continuous, Discrete, Environment, Step
 
 TINY = {"num_iterations": 3, "num_particles": 3, "num_episodes": 2, "hidden": (4,)}
@@ -34,9 +34,13 @@ def line(name="line", reward=lambda state: 1.0 - state**2, horizon=6):
     )
 
 
+LINE = line()  # one task, so that the tests share its programs
+PPO = {"num_epochs": 2, "num_minibatches": 2, "entropy": 0.01, "normalize_returns": True}
+
+
 @pytest.fixture(scope="module")
 def learner():
-    return rl.learner(line(), **TINY)
+    return rl.learner(LINE, **TINY)
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +62,6 @@ def test_a_seed_decides_the_run(learner, trained):
     assert (other.returns != trained.returns).any()
 
 
-PPO = {"num_epochs": 2, "num_minibatches": 2, "entropy": 0.01, "normalize_returns": True}
-
-
 @pytest.mark.parametrize(
     ("gradient", "options"),
     [("reinforce", {}), ("a2c", {}), ("ppo", PPO)],
@@ -68,7 +69,7 @@ PPO = {"num_epochs": 2, "num_minibatches": 2, "entropy": 0.01, "normalize_return
 )
 def test_a_run_that_was_stopped_ends_in_the_same_bits(gradient, options, tmp_path):
     """Also its log: that of the run that was stopped is written anew."""
-    learner = rl.learner(line(), gradient=gradient, **TINY, **options)
+    learner = rl.learner(LINE, gradient=gradient, **TINY, **options)
     straight = learner.train(5, callback=rl.csv_log(tmp_path / "straight.csv"))
     updates = learner.target.num_updates
     seen = []
@@ -108,15 +109,49 @@ def test_a_log_has_a_row_an_iteration(learner, trained, tmp_path):
     assert len(rows) == 3
 
 
+def test_a_stack_of_runs_is_the_runs_one_by_one():
+    sizes, seeds = (1e-3, 3e-2), (5, 8)
+    some = [rl.learner(LINE, gradient="ppo", step_size=h, **TINY, **PPO) for h in sizes]
+    for learner, seed, stacked in zip(some, seeds, rl.train_stack(some, seeds), strict=True):
+        alone = learner.train(seed)
+        np.testing.assert_allclose(stacked.returns, alone.returns, rtol=1e-3, atol=1e-3)
+        for one, two in zip(
+            *map(jax.tree.leaves, (stacked.particles, alone.particles)), strict=True
+        ):
+            np.testing.assert_allclose(one, two, atol=1e-3)
+        told = {name: dict(run.settings) for name, run in (("one", stacked), ("two", alone))}
+        scales = [each.pop("policy").pop("scale")["mean"] for each in told.values()]
+        np.testing.assert_allclose(*scales, atol=1e-4)
+        assert told["one"] == told["two"]
+        assert not stacked.interrupted
+
+
+def test_episodes_of_a_stack_are_played_once_an_iteration():
+    """A counter of its own for each run would turn the choice between playing and not into both."""
+    one = rl.learner(LINE, gradient="ppo", **TINY, **PPO)
+    given = stack._stacked([(one.sampler, jax.random.key(n), one.start(n)) for n in (0, 1)])
+    assert " cond[" in str(jax.make_jaxpr(lambda *two: stack._runs(8, *two))(*given))
+
+
+def test_a_stack_takes_learners_of_one_kind():
+    one = rl.learner(LINE, **TINY)
+    with pytest.raises(ValueError, match="seeds must be one for each of 1 learners"):
+        rl.train_stack([one], [0, 1])
+    with pytest.raises(ValueError, match="differ in numbers alone"):
+        rl.train_stack([one, rl.learner(LINE, "svpg", **TINY)], [0, 1])
+    with pytest.raises(ValueError, match="seeds must be at least 0"):
+        rl.train_stack([one], [-1])
+
+
 def test_normalized_observations_are_saved_with_the_policies(tmp_path):
-    run = rl.train(line(), gradient="ppo", num_minibatches=2, num_epochs=1, **TINY)
+    run = rl.train(LINE, gradient="ppo", **TINY, **PPO)
     scale = run.settings["policy"]["scale"]
     assert set(scale) == {"mean", "deviation"}
     assert abs(scale["deviation"][0]) != 1.0
     seen = np.asarray([0.3])
     again = rl.load(run.save(tmp_path / "line.npz"))
     assert (again.policy()(seen) == run.policy()(seen)).all()
-    plain = dataclasses.replace(run, settings=rl.learner(line(), **TINY).settings)
+    plain = dataclasses.replace(run, settings=rl.learner(LINE, **TINY).settings)
     by_hand = (seen - scale["mean"]) / scale["deviation"]
     np.testing.assert_allclose(plain.policy()(by_hand), run.policy()(seen), rtol=1e-4)
     assert not np.allclose(plain.policy()(seen), run.policy()(seen), rtol=1e-3)
@@ -150,7 +185,7 @@ def test_a_network_with_the_wrong_outputs_is_refused():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"environment": "chess"}, "cartpole, swing_up, double_pendulum"),
+        ({"environment": "chess"}, "cartpole, swing_up, swing_up_sines, double_pendulum"),
         ({"method": "magic"}, "independent, svpg, spos"),
         ({"gradient": "guess"}, "reinforce, a2c, ppo"),
         ({"gradient": "ppo", "clip": 2.0}, "clip"),

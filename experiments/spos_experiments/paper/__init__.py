@@ -22,8 +22,8 @@ from spos_experiments.frame.experiment import Experiment
 SYNTHETIC = ("gaussian", "particles", "posterior", "multimode", "toys", "collapse", "theory")
 # beyond it: done when asked for by name
 ON_REQUEST = (
-    *("variance", "methods", "control", "accuracy", "tall", "interaction"),
-    *("regression", "tables", "mnist"),
+    *("variance", "methods", "control", "learning", "committee", "gymnasium"),
+    *("accuracy", "tall", "interaction", "regression", "tables", "mnist"),
 )
 EXPERIMENTS = (*SYNTHETIC, *ON_REQUEST)
 

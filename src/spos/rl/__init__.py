@@ -7,6 +7,7 @@ from spos.rl import deployed
 from spos.rl.csv_log import csv_log
 from spos.rl.gymnasium import gymnasium
 from spos.rl.learning import Learner
+from spos.rl.stack import train_stack
 from spos.rl.train import learner, train
 from spos.rl.trained import Trained, load
 from spos.rl.trajectories import Trajectories
@@ -23,4 +24,5 @@ __all__ = [
     "learner",
     "load",
     "train",
+    "train_stack",
 ]

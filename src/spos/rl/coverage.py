@@ -31,6 +31,10 @@ def _span(value: jax.Array, edge: float) -> jax.Array:
 POSITIONS: dict[str, Positions] = {
     "cartpole": lambda o: (_span(o[..., 0], 2.4), _span(o[..., 2], 0.2)),
     "swing_up": lambda o: (_span(o[..., 0], 3.0), _turn(o[..., 2])),
+    "swing_up_sines": lambda o: (
+        _span(o[..., 0], 3.0),
+        _turn(jnp.arctan2(o[..., 2], o[..., 3])),
+    ),
     "double_pendulum": lambda o: (
         _turn(jnp.arctan2(o[..., 0], o[..., 1])),
         _turn(jnp.arctan2(o[..., 3], o[..., 4])),

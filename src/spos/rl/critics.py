@@ -4,6 +4,11 @@
     network    a small tanh network that learns by Adam, in units of its targets' spread
 
 The linear critic knows the time t, the network does not; `advantages.py` says what follows.
+
+**Units.** Returns grow while a policy learns, and with them the mean m and the deviation s of the
+targets, in which the network's output u counts: V = m + s u. When m and s become those of new
+targets, the last layer is changed such that V stays the same everywhere: what was learned is not
+forgotten with the units it was learned in.
 """
 
 from typing import Any, ClassVar
@@ -20,7 +25,10 @@ from spos.types import PyTree
 from spos.values import Value, value
 
 RIDGE = 1e-5  # of the mean square of a feature
-NETWORK_STEPS, NETWORK_RATE = 10, 1e-2  # of Adam, each on every tenth row
+NETWORK_PARTS, NETWORK_PASSES = 10, 2  # steps of Adam on every tenth row, and how often through all
+NETWORK_RATE = 5e-3
+SMALLEST = 1e-8
+SHRINKS = 0.5  # the most by which the unit of values shrinks at a time
 
 
 @value
@@ -89,7 +97,7 @@ class NetworkCritic(Critic):
             "theta": theta,
             "optimizer": optax.adam(NETWORK_RATE).init(theta),
             "mean": jnp.zeros(()),
-            "deviation": jnp.ones(()),
+            "deviation": jnp.full((), SMALLEST),
         }
 
     def value(self, memory: PyTree, observations: jax.Array, time: jax.Array) -> jax.Array:
@@ -99,7 +107,8 @@ class NetworkCritic(Critic):
     def fit(self, memory: PyTree, episodes: Trajectories, targets: jax.Array) -> dict[str, Any]:
         alive, total = episodes.alive, jnp.sum(episodes.alive)
         mean = jnp.sum(alive * targets) / total
-        deviation = jnp.sqrt(jnp.sum(alive * (targets - mean) ** 2) / total) + 1e-8
+        found = jnp.sqrt(jnp.sum(alive * (targets - mean) ** 2) / total)
+        deviation = jnp.maximum(found, SHRINKS * memory["deviation"]) + SMALLEST
         goal = (targets - mean) / deviation
 
         def loss(theta: PyTree, part: jax.Array) -> jax.Array:
@@ -114,11 +123,22 @@ class NetworkCritic(Critic):
             updates, state = optimizer.update(jax.grad(loss)(theta, part), state)
             return (optax.apply_updates(theta, updates), state), None
 
-        # a loop, since ten steps written out take longer to compile than all else
-        rows = -(-len(alive) // NETWORK_STEPS)
-        parts = jnp.arange(rows * NETWORK_STEPS).reshape(rows, NETWORK_STEPS).T
-        (theta, state), _ = jax.lax.scan(step, (memory["theta"], memory["optimizer"]), parts)
+        # a loop, since steps written out take longer to compile than all else
+        rows = -(-len(alive) // NETWORK_PARTS)
+        parts = jnp.arange(rows * NETWORK_PARTS).reshape(rows, NETWORK_PARTS).T
+        begin = _in_units(memory, mean, deviation), memory["optimizer"]
+        (theta, state), _ = jax.lax.scan(step, begin, jnp.tile(parts, (NETWORK_PASSES, 1)))
         return {"theta": theta, "optimizer": state, "mean": mean, "deviation": deviation}
+
+
+def _in_units(memory: PyTree, mean: jax.Array, deviation: jax.Array) -> PyTree:
+    """The network whose values in these units are those of the memory in its own."""
+    theta, before = memory["theta"], memory["deviation"]
+    return {
+        **theta,
+        "w2": theta["w2"] * (before / deviation),
+        "b2": (before * theta["b2"] + memory["mean"] - mean) / deviation,
+    }
 
 
 def _network(observation_size: int) -> Dense:

@@ -45,11 +45,12 @@ GRADIENTS = {
     "a2c": Usual(),
     "ppo": Usual(
         num_episodes=8,
-        step_size=1e-3,
+        step_size=3e-3,
         lam=0.95,
         critic="network",
-        num_epochs=10,
-        num_minibatches=8,
+        num_epochs=4,
+        num_minibatches=4,
         normalize_observations=True,
+        beta=1e8,
     ),
 }

@@ -103,6 +103,7 @@ class Learner:
             "horizon": environment.horizon,
             "step_size": self.sampler.step_size,
             "beta": getattr(self.sampler, "beta", None),
+            "kernel": getattr(self.sampler, "kernel", None),
             "alpha": target.alpha,
             "gamma": getattr(judge, "gamma", None),
             "lam": getattr(judge, "lam", None),
@@ -189,7 +190,9 @@ class Learner:
             if not isinstance(self.environment, Environment):
                 raise
             self._explain(error, seed)
-        return self._trained(result, seed)
+        stopped = result.interrupted or result.num_steps < self.num_steps
+        memory, seconds = result.score_memory, result.seconds
+        return self._trained(result.particles, memory, seed, seconds, stopped)
 
     def _play_outside(self, state: State, key: jax.Array) -> Trajectories:
         policy = self._playing(state.score_memory).policy
@@ -201,8 +204,26 @@ class Learner:
         assert isinstance(task, ControlTask)
         return task
 
-    def _trained(self, result: Result, seed: int) -> Trained:
-        memory: Memory = result.score_memory
+    def _trained(
+        self,
+        particles: Particles,
+        memory: Memory,
+        seed: int,
+        seconds: float,
+        interrupted: bool = False,
+    ) -> Trained:
+        """What a run of this learner leaves behind.
+
+        Args:
+            particles: the policies at its end.
+            memory: what their scores remembered.
+            seed: that of the run.
+            seconds: how long it took.
+            interrupted: did it end before its last iteration?
+
+        Returns:
+            The policies, and how their returns grew.
+        """
         done = int(memory.iteration)
         coverage = np.asarray(memory.coverage)[:done] if memory.visited.size else np.empty(0)
         settings = {**self.settings, "seed": seed}
@@ -211,13 +232,13 @@ class Learner:
             scale = {name: np.asarray(one).tolist() for name, one in known.items()}
             settings["policy"] = {**settings["policy"], "scale": scale}
         return Trained(
-            particles=result.particles,
+            particles=particles,
             returns=np.asarray(memory.returns)[:done],
             coverage=coverage,
             settings=settings,
             versions=versions(),
-            seconds=result.seconds,
-            interrupted=result.interrupted or result.num_steps < self.num_steps,
+            seconds=seconds,
+            interrupted=interrupted,
             network=own_network(self.policy),
         )
 

@@ -28,6 +28,7 @@ from spos.dynamics.moves import Drift, Langevin, Move
 from spos.dynamics.preconditioners import Preconditioner, adam
 from spos.dynamics.sampler import Sampler
 from spos.dynamics.schedules import StepSize
+from spos.interaction.kernels import Kernel
 from spos.targets.target import Target
 from spos.types import Number, Particles, State
 from spos.values import value
@@ -47,22 +48,22 @@ class Independent(Sampler):
         return Drift(scores)
 
 
-def independent(target: Target, step_size: StepSize, beta: Number) -> Independent:
-    """Each policy climbs by itself; `beta` is of no use."""
+def independent(target: Target, step_size: StepSize, beta: Number, kernel: Kernel) -> Independent:
+    """Each policy climbs by itself; `beta` and `kernel` are of no use."""
     return Independent.of(target, step_size, preconditioner=adam())
 
 
-def svpg(target: Target, step_size: StepSize, beta: Number) -> Sampler:
+def svpg(target: Target, step_size: StepSize, beta: Number, kernel: Kernel) -> Sampler:
     """Stein variational policy gradient; `beta` is of no use."""
-    return svgd(target, step_size, preconditioner=adam())
+    return svgd(target, step_size, kernel=kernel, preconditioner=adam())
 
 
-def spos_pg(target: Target, step_size: StepSize, beta: Number) -> Sampler:
+def spos_pg(target: Target, step_size: StepSize, beta: Number, kernel: Kernel) -> Sampler:
     """SPOS policy gradient."""
-    return spos(target, step_size, beta, preconditioner=adam())
+    return spos(target, step_size, beta, kernel=kernel, preconditioner=adam())
 
 
-METHODS: dict[str, Callable[[Target, StepSize, Number], Sampler]] = {
+METHODS: dict[str, Callable[[Target, StepSize, Number, Kernel], Sampler]] = {
     "independent": independent,
     "svpg": svpg,
     "spos": spos_pg,

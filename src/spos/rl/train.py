@@ -9,6 +9,7 @@ from typing import Any
 
 from spos import checks
 from spos.dynamics.schedules import StepSize
+from spos.interaction.kernels import Bandwidth, rbf
 from spos.loop.arguments import Callback
 from spos.rl import advantages, envs, policies
 from spos.rl.gradients import GRADIENTS
@@ -32,6 +33,7 @@ def learner(
     num_episodes: int | None = None,
     step_size: StepSize | None = None,
     beta: Number | None = None,
+    bandwidth: Bandwidth = "median",
     alpha: Number = 10.0,
     gamma: Number = 0.99,
     lam: Number | None = None,
@@ -62,6 +64,8 @@ def learner(
         num_episodes: of each particle in every iteration.
         step_size: of Adam, a number above 0 or a schedule.
         beta: 1/β weighs each policy's own gradient and the noise ("spos" alone).
+        bandwidth: η² of the kernel between policies, a number above 0 or "median" for the median
+            rule (not "independent").
         alpha: the temperature of the posterior, above 0.
         gamma: the discount γ, from 0 to 1.
         lam: λ of generalized advantages, from 0 to 1 (not "reinforce").
@@ -125,7 +129,7 @@ def learner(
         normalize_observations=normalize_observations,
         normalize_returns=normalize_returns,
     )
-    sampler = METHODS[method](target, step_size, beta)
+    sampler = METHODS[method](target, step_size, beta, rbf(bandwidth))
     return Learner(environment, method, gradient, sampler, num_particles)
 
 

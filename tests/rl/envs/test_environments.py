@@ -19,10 +19,9 @@ def cart(x=0.0, angle=0.0, x_rate=0.0, angle_rate=0.0):
 
 
 def test_unknown_names_are_answered_with_the_known_ones():
-    assert list(envs.ENVIRONMENTS) == ["cartpole", "swing_up", "double_pendulum"]
-    with pytest.raises(
-        ValueError, match="one of cartpole, swing_up, double_pendulum, got 'acrobot'"
-    ):
+    known = "cartpole, swing_up, swing_up_sines, double_pendulum"
+    assert ", ".join(envs.ENVIRONMENTS) == known
+    with pytest.raises(ValueError, match=f"one of {known}, got 'acrobot'"):
         envs.make("acrobot")
 
 
@@ -125,6 +124,9 @@ def test_the_motor_turns_the_links_apart():
 def test_what_is_seen():
     seen = envs.make("swing_up").observe(cart(x=1, x_rate=2, angle=3, angle_rate=4))
     assert seen.tolist() == [1, 2, 3, 4]
+    turned = cart(x=1, x_rate=2, angle=3 - 2 * math.pi, angle_rate=4)  # the same pose
+    seen = envs.make("swing_up_sines").observe(turned)
+    assert seen.tolist() == pytest.approx([1, 2, math.sin(3), math.cos(3), 4], abs=1e-6)
     seen = double_pendulum.observe(double_pendulum.Motion(*map(jnp.float32, (0.5, 2.0, 3.0, 4.0))))
     expected = [math.sin(0.5), math.cos(0.5), 3, math.sin(2), math.cos(2), 4]
     assert seen.tolist() == pytest.approx(expected, abs=1e-6)

@@ -62,7 +62,7 @@ def draw(made: dict[str, Any], label: str) -> Drawing:
     axes.set_axis_off()
     figure.text(0.03, 0.92, f"{TITLES[task]}: the best policy of {label}", weight="bold", size=10)
     clock = figure.text(0.97, 0.04, "", ha="right")
-    pose = {"swing_up": _cart, "double_pendulum": _links}[task](axes)
+    pose = {"swing_up": cart, "double_pendulum": _links}[task](axes)
 
     def show(n: int) -> None:
         pose(*places[n])
@@ -79,18 +79,19 @@ def draw(made: dict[str, Any], label: str) -> Drawing:
     )
 
 
-def _cart(axes: Any) -> Callable[[float, float], None]:
+def cart(axes: Any) -> Callable[[float, float], None]:
+    """Draw a cart; what it returns poses it."""
     from matplotlib.patches import Rectangle
 
     axes.set(xlim=(-1.1 * WALL, 1.1 * WALL), ylim=(-1.9, 1.9))
     axes.plot([-WALL, WALL], [0, 0], color=FAINT, lw=2, zorder=1)
     for side in (-WALL, WALL):
         axes.plot([side, side], [-0.4, 0.4], color=TRUTH, lw=2)
-    cart = axes.add_patch(Rectangle((0, -0.12), 0.6, 0.24, color=TRUTH, zorder=2))
+    body = axes.add_patch(Rectangle((0, -0.12), 0.6, 0.24, color=TRUTH, zorder=2))
     [pole] = axes.plot([], [], color=COLOURS["spos"], lw=5, zorder=3)
 
     def pose(x: float, angle: float) -> None:
-        cart.set_x(x - 0.3)
+        body.set_x(x - 0.3)
         length = cart_pole.LENGTH
         pole.set_data([x, x - length * np.sin(angle)], [0, length * np.cos(angle)])
 

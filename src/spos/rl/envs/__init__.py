@@ -1,18 +1,18 @@
 """Control tasks in pure JAX, each a set of pure functions of one environment (`environment.py`)."""
 
 from spos import checks
-from spos.rl.envs.cart_pole import CARTPOLE, SWING_UP
+from spos.rl.envs.cart_pole import CARTPOLE, SWING_UP, SWING_UP_SINES
 from spos.rl.envs.double_pendulum import DOUBLE_PENDULUM
 from spos.rl.envs.environment import Actions, Continuous, Discrete, Environment, Step
 
-ENVIRONMENTS = {task.name: task for task in (CARTPOLE, SWING_UP, DOUBLE_PENDULUM)}
+ENVIRONMENTS = {task.name: task for task in (CARTPOLE, SWING_UP, SWING_UP_SINES, DOUBLE_PENDULUM)}
 
 
 def make(name: str) -> Environment:
     """The environment of this name.
 
     Args:
-        name: "cartpole", "swing_up" or "double_pendulum".
+        name: "cartpole", "swing_up", "swing_up_sines" or "double_pendulum".
 
     Returns:
         The environment.

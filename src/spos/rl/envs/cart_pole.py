@@ -20,7 +20,8 @@ pole's centre is (ẋ - l cos θ′ θ̇, -l sin θ′ θ̇), and the new rates 
 whose determinant (M + m) J - (m l cos θ)² is positive.
 
 **Tasks.** An action a in [-1, 1] pushes with F = 10 a newtons for a frame of .05 s. The policy sees
-x, ẋ, θ, θ̇; the angle of a pole that turns over and over is not wound back.
+x, ẋ, θ, θ̇; the angle of a pole that turns over and over is not wound back, so that the same pose
+looks ever new. `swing_up_sines` is the second task seen as x, ẋ, sin θ, cos θ, θ̇.
 
 | | reset, uniform | reward after a step | ends when |
 |---|---|---|---|
@@ -28,6 +29,7 @@ x, ẋ, θ, θ̇; the angle of a pole that turns over and over is not wound back
 | swing up | x ± 1, ẋ ± 2, θ π ± 1, θ̇ ± 3 | cos θ, -100 at the end | |x|>3 |
 """
 
+import dataclasses
 import math
 from typing import NamedTuple
 
@@ -36,6 +38,7 @@ import jax.numpy as jnp
 
 from spos.rl.envs.environment import Continuous, Environment, Step
 from spos.rl.envs.mechanics import solve
+from spos.types import Number
 
 GRAVITY = 10.0
 CART, POLE = 1.0, 0.1  # kg
@@ -60,13 +63,22 @@ class Motion(NamedTuple):
     angle_rate: jax.Array
 
 
-def move(state: Motion, force: jax.Array, h: float | jax.Array = FRAME) -> Motion:
+def move(
+    state: Motion,
+    force: jax.Array,
+    h: Number = FRAME,
+    *,
+    pole: Number = POLE,
+    friction: Number = 0.0,
+) -> Motion:
     """The motion a frame later.
 
     Args:
         state: before.
         force: on the cart, in newtons.
         h: the length of the frame in seconds.
+        pole: its mass in kg.
+        friction: that slows the cart, in newtons for each metre per second.
 
     Returns:
         The state after.
@@ -75,13 +87,14 @@ def move(state: Motion, force: jax.Array, h: float | jax.Array = FRAME) -> Motio
     sine, cosine = jnp.sin(angle), jnp.cos(angle)
     turned_sine, turned_cosine = jnp.sin(h * angle_rate), jnp.cos(h * angle_rate)
     before = cosine * turned_cosine + sine * turned_sine  # cos θ′
-    arm = POLE * CENTRE
+    heavier = pole / POLE
+    arm, spin, swing = pole * CENTRE, heavier * SPIN, heavier * SWING
     x_rate, angle_rate = solve(
-        CART + POLE,
+        CART + pole,
         -arm * cosine,
-        SPIN + SWING,
-        (CART + POLE) * x_rate - arm * before * angle_rate + h * force,
-        (SPIN + SWING * turned_cosine) * angle_rate
+        spin + swing,
+        (CART + pole) * x_rate - arm * before * angle_rate + h * (force - friction * x_rate),
+        (spin + swing * turned_cosine) * angle_rate
         - arm * cosine * x_rate
         + h * arm * GRAVITY * sine,
     )
@@ -94,6 +107,12 @@ def observe(state: Motion) -> jax.Array:
     return jnp.stack(seen).astype(jnp.float32)
 
 
+def observe_sines(state: Motion) -> jax.Array:
+    """x, ẋ, sin θ, cos θ, θ̇."""
+    turned = jnp.sin(state.angle), jnp.cos(state.angle)
+    return jnp.stack((state.x, state.x_rate, *turned, state.angle_rate)).astype(jnp.float32)
+
+
 def keep_up(state: Motion, action: jax.Array) -> Step:
     """A step of the first task."""
     force = _force(action)
@@ -103,9 +122,9 @@ def keep_up(state: Motion, action: jax.Array) -> Step:
     return Step(state, jnp.where(ended, 0.0, reward), ended)
 
 
-def swing_up(state: Motion, action: jax.Array) -> Step:
-    """A step of the second task."""
-    state = move(state, _force(action))
+def swing_up(state: Motion, action: jax.Array, **build: Number) -> Step:
+    """A step of the second task, with a cart and pole of another build where `move` is told so."""
+    state = move(state, _force(action), **build)
     ended = jnp.abs(state.x) > 3.0
     return Step(state, jnp.where(ended, -100.0, jnp.cos(state.angle)), ended)
 
@@ -148,4 +167,8 @@ SWING_UP = Environment(
     ),
     observe=observe,
     step=swing_up,
+)
+
+SWING_UP_SINES = dataclasses.replace(
+    SWING_UP, name="swing_up_sines", observation_size=5, observe=observe_sines
 )
