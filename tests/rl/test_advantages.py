@@ -66,6 +66,34 @@ def test_the_linear_critic_finds_a_value_that_is_in_its_features():
     assert float(jnp.abs(off).max()) < 0.01
 
 
+def test_the_critic_network_learns_and_keeps_its_values_when_their_unit_changes():
+    seen = jax.random.normal(jax.random.key(0), (40, 5, 2))
+    alive, time = jnp.ones((40, 5)), jnp.zeros((40, 5))
+    some = Trajectories(seen, seen[..., 0], seen[..., 0], alive, None, None, None)
+    truth = 300.0 + 40.0 * jnp.tanh(seen[..., 0] - seen[..., 1])
+    critic = critics.make("network")
+    memory, _ = jax.lax.scan(
+        lambda memory, _: (critic.fit(memory, some, truth), None), critic.first(2), None, length=40
+    )
+    values = critic.value(memory, seen, time)
+    assert float(jnp.var(truth - values) / jnp.var(truth)) < 0.1
+    mean, deviation = jnp.asarray(-50.0), jnp.asarray(7.0)
+    changed = {**memory, "theta": critics._in_units(memory, mean, deviation)}
+    kept = critic.value({**changed, "mean": mean, "deviation": deviation}, seen, time)
+    np.testing.assert_allclose(kept, values, rtol=1e-4)
+
+
+def test_the_unit_of_values_shrinks_slowly():
+    """Targets that are all alike for once must not blow up the last layer."""
+    seen = jnp.ones((10, 2, 1))
+    some = Trajectories(seen, seen[..., 0], seen[..., 0], jnp.ones((10, 2)), None, None, None)
+    critic = critics.make("network")
+    memory = {**critic.first(1), "deviation": jnp.asarray(8.0)}
+    after = critic.fit(memory, some, jnp.full((10, 2), 3.0))
+    assert float(after["deviation"]) == 4.0
+    assert all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(after["theta"]))
+
+
 def test_standardized_counts_only_the_living():
     alive = jnp.asarray([[1.0, 1.0], [1.0, 0.0]])
     found = standardized(jnp.asarray([[1.0, 2.0], [3.0, 99.0]]), alive)

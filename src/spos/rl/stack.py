@@ -51,10 +51,11 @@ def train_stack(learners: Sequence[Learner], seeds: Sequence[int]) -> list[Train
         raise ValueError(f"seeds must be one for each of {len(learners)} learners, got {seeds!r}")
     for seed in seeds:
         checks.seed("seeds", seed)
+    kind: Any = jax.tree.structure(learners[0].sampler)
     for learner in learners:
         if not isinstance(learner.environment, Environment):
             raise TypeError(f"environment must be one in pure JAX, got {learner.environment!r}")
-        if jax.tree.structure(learner.sampler) != jax.tree.structure(learners[0].sampler):
+        if jax.tree.structure(learner.sampler) != kind:
             raise ValueError("learners must differ in numbers alone, got others")
     began = time.monotonic()
     pairs = list(zip(learners, seeds, strict=True))
@@ -63,10 +64,11 @@ def train_stack(learners: Sequence[Learner], seeds: Sequence[int]) -> list[Train
     starts = _stacked([learner.start(seed) for learner, seed in pairs])
     ends = jax.block_until_ready(_runs(learners[0].num_steps, stack, keys, starts))
     seconds = time.monotonic() - began
-    return [
-        learner._trained(*jax.tree.map(lambda leaf, n=n: leaf[n], ends), seed, seconds)
-        for n, (learner, seed) in enumerate(pairs)
-    ]
+    found = []
+    for n, (learner, seed) in enumerate(pairs):
+        particles, memory = jax.tree.map(lambda leaf, n=n: leaf[n], ends)
+        found.append(learner._trained(particles, memory, seed, seconds))
+    return found
 
 
 def _stacked(trees: Sequence[Any]) -> Any:

@@ -38,7 +38,6 @@ import jax.numpy as jnp
 
 from spos.rl.envs.environment import Continuous, Environment, Step
 from spos.rl.envs.mechanics import solve
-from spos.types import Number
 
 GRAVITY = 10.0
 CART, POLE = 1.0, 0.1  # kg
@@ -66,10 +65,10 @@ class Motion(NamedTuple):
 def move(
     state: Motion,
     force: jax.Array,
-    h: Number = FRAME,
+    h: float | jax.Array = FRAME,
     *,
-    pole: Number = POLE,
-    friction: Number = 0.0,
+    pole: float | jax.Array = POLE,
+    friction: float | jax.Array = 0.0,
 ) -> Motion:
     """The motion a frame later.
 
@@ -122,7 +121,7 @@ def keep_up(state: Motion, action: jax.Array) -> Step:
     return Step(state, jnp.where(ended, 0.0, reward), ended)
 
 
-def swing_up(state: Motion, action: jax.Array, **build: Number) -> Step:
+def swing_up(state: Motion, action: jax.Array, **build: float | jax.Array) -> Step:
     """A step of the second task, with a cart and pole of another build where `move` is told so."""
     state = move(state, _force(action), **build)
     ended = jnp.abs(state.x) > 3.0
