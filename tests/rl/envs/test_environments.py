@@ -121,6 +121,28 @@ def test_the_motor_turns_the_links_apart():
     assert [float(state.rate1), float(state.rate2)] == pytest.approx(first, rel=0.1)
 
 
+@pytest.mark.parametrize(("pole", "friction"), [(0.1, 0.0), (0.3, 0.7)])
+def test_only_force_and_friction_change_the_momentum(pole, friction):
+    """(M + m) ẋ - m l cos θ θ̇, θ that of the frame before: as the first equation of motion says."""
+
+    def momentum(state):
+        before = state.angle - cart_pole.FRAME * state.angle_rate
+        carried = pole * cart_pole.CENTRE * jnp.cos(before) * state.angle_rate
+        return (cart_pole.CART + pole) * state.x_rate - carried
+
+    def step(carry, force):
+        state, gained = carry
+        gained = gained + cart_pole.FRAME * (force - friction * state.x_rate)
+        return (cart_pole.move(state, force, pole=pole, friction=friction), gained), None
+
+    start = cart(x_rate=1.0, angle=2.0, angle_rate=3.0)
+    forces = jnp.asarray([5.0, -8.0, 3.0, 0.0, 9.0] * 4)
+    (end, gained), _ = jax.lax.scan(step, (start, jnp.zeros(())), forces)
+    assert float(momentum(end) - momentum(start)) == pytest.approx(float(gained), abs=1e-4)
+    without = jax.lax.scan(lambda s, f: (cart_pole.move(s, f), None), start, forces)[0]
+    assert (abs(float(end.x - without.x)) > 0.01) == (friction > 0)
+
+
 def test_what_is_seen():
     seen = envs.make("swing_up").observe(cart(x=1, x_rate=2, angle=3, angle_rate=4))
     assert seen.tolist() == [1, 2, 3, 4]
