@@ -31,7 +31,7 @@ def csv_log(path: PathLike) -> Callable[[State, Any], None]:
     Example:
         >>> log = spos.rl.csv_log("returns.csv")
         >>> spos.rl.train(
-        ...     "cartpole", num_iterations=2, num_particles=2, num_episodes=1, callback=log
+        ...     "cartpole", num_iterations=2, num_particles=2, num_episodes=2, callback=log
         ... ).num_iterations
         2
         >>> import pathlib

@@ -80,7 +80,7 @@ def load(path: Any) -> DeployedPolicy:
         FileNotFoundError: if there is none.
 
     Example:
-        >>> trained = spos.rl.train("cartpole", num_iterations=1, num_particles=2, num_episodes=1)
+        >>> trained = spos.rl.train("cartpole", num_iterations=2, num_particles=2, num_episodes=2)
         >>> spos.rl.deployed.load(trained.export("pole.npz")).act([0.0, 0.0, 0.1, 0.0]).shape
         (1,)
     """

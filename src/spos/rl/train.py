@@ -169,7 +169,7 @@ def train(
             `state` is the last good one.
 
     Example:
-        >>> trained = spos.rl.train("cartpole", num_iterations=3, num_particles=2, num_episodes=2)
+        >>> trained = spos.rl.train("cartpole", num_iterations=2, num_particles=2, num_episodes=2)
         >>> act = trained.policy()
         >>> act([0.0, 0.0, 0.1, 0.0]).shape
         (1,)

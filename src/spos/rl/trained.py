@@ -182,9 +182,9 @@ def load(path: PathLike, network: Any = None) -> Trained:
         FileNotFoundError: if there is none.
 
     Example:
-        >>> trained = spos.rl.train("cartpole", num_iterations=1, num_particles=2, num_episodes=1)
+        >>> trained = spos.rl.train("cartpole", num_iterations=2, num_particles=2, num_episodes=2)
         >>> spos.rl.load(trained.save("cartpole.npz")).returns.shape
-        (1, 2)
+        (2, 2)
     """
     fields = archive.load_fields(checks.as_path("path", path), FORMAT, SAVED)
     if fields.pop(OWN_NETWORK) and network is None:

@@ -24,8 +24,10 @@ ensemble: what SPOS-PG gains over those is what the posterior is good for.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+from spos import rl
 from spos.cli import UsageError
 from spos_experiments.frame import resume
 from spos_experiments.frame.experiment import Findings, Tick
@@ -61,13 +63,13 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
     outcomes: dict[tuple[str, int], Outcome] = {}
     for done, (case, (place, run)) in enumerate(places.items()):
         tick(done, len(places))
-        outcomes[case] = resume.outcome(place, Outcome, lambda run=run: measure(settings, run))
+        outcomes[case] = resume.outcome(place, Outcome, partial(measure, settings, run))
     tick(len(places), len(places))
     shown = next((run for method, run in trained if method == "spos"), trained[0][1])
     yield findings(settings, outcomes, film(settings, shown))
 
 
-def _trained(settings: Settings, seed: int, folder: Path) -> Iterator:  # type: ignore[type-arg]
+def _trained(settings: Settings, seed: int, folder: Path) -> Iterator[tuple[str, rl.Trained]]:
     """Methods and their runs, those that `spos paper learning` has left."""
     made = Learning().quick() if settings.quick_runs else Learning()
     for part in protocol.parts(made):
