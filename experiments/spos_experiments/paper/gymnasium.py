@@ -43,6 +43,7 @@ SOLVED = {
     "Acrobot-v1": -100.0,
     "MountainCarContinuous-v0": 90.0,
 }
+NAMES = dict(zip(SOLVED, ("CartPole", "Pendulum", "Acrobot", "MountainCar"), strict=True))
 # what differs from the settings of "ppo"
 OWN: dict[str, dict[str, Any]] = {
     "CartPole-v1": {"num_iterations": 50},
@@ -182,7 +183,7 @@ def draw(record: Record) -> list[Drawing]:
     figure, panels = drawing.titled(
         3.4,
         "Tasks of Gymnasium",
-        "mean return over policies against iterations; grey: solved",
+        "mean return over policies against iterations; dotted: solved",
         columns=len(tasks),
         squeeze=False,
     )
@@ -191,7 +192,7 @@ def draw(record: Record) -> list[Drawing]:
         for row in (row for row in rows if row["task"] == task):
             curve = row["curve"]
             axes.plot(range(1, len(curve) + 1), curve, color=COLOURS["spos"], lw=1.5)
-        axes.set_title(task.partition("-")[0], fontsize=9)
+        axes.set_title(NAMES[task], fontsize=9)
         axes.set_xlabel("iteration", fontsize=9)
         axes.tick_params(labelsize=8)
         axes.grid(color=drawing.GRID, lw=0.6)

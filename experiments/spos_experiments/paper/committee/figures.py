@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from spos.io.figures import COLOURS, FAINT, OTHER, Moving, new_figure
+from spos.io.figures import COLOURS, FAINT, NOTE, Moving, new_figure
 from spos.rl.envs import cart_pole
 from spos_experiments.frame import draw as drawing
 from spos_experiments.frame.experiment import Drawing
@@ -50,7 +50,7 @@ def _worlds(record: Record) -> Drawing:
         )  # fmt: skip
     for mark, words in SHOWN.values():
         full = words == "committee"
-        left.plot([], [], mark, color=OTHER, mfc=OTHER if full else "white", label=words)
+        left.plot([], [], mark, color=NOTE, mfc=NOTE if full else "white", label=words)
     left.legend(fontsize=8, frameon=False, loc="upper right")
     left.set_xticks(list(places.values()), ["as trained", "all", "worst"])
     left.set_ylabel("return")

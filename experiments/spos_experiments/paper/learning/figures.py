@@ -9,6 +9,7 @@ from spos_experiments.frame.record import Record
 from spos_experiments.paper.learning.findings import GOALS, LABELS
 
 TINTS = {"spos": COLOURS["spos"], "svpg": COLOURS["svgd"], "independent": OTHER}
+STEP_SIZES = (0.001, 0.003, 0.01)  # at the ticks
 TASKS = {
     "swing_up": "Swing-up, angle as it is",
     "swing_up_sines": "Swing-up",
@@ -28,7 +29,7 @@ def _curves(record: Record) -> Drawing:
         3.8,
         "The mean policy learns its task",
         "mean return over particles; line: median over seeds, shaded: the middle half of them\n"
-        "grey: the goal",
+        "dotted: the goal",
         columns=len(tasks),
         squeeze=False,
     )
@@ -75,15 +76,17 @@ def _pilots(record: Record) -> Drawing:
     for row, task in enumerate(tasks):
         for axes, name in zip(panels[row], ("step_size", "beta"), strict=True):
             for one in (p for p in pilots if p["task"] == task):
-                some = [(t[name], r) for t, r in zip(one["tries"], one["returns"], strict=True)
-                        if name in t]  # fmt: skip
-                if not some:
+                if name == "beta" and one["method"] != "spos":
                     continue
+                some = [(t[name], r) for t, r in zip(one["tries"], one["returns"], strict=True)]
                 x, y = zip(*some, strict=True)
                 axes.plot(x, y, "o", color=TINTS[one["method"]], ms=4, alpha=0.8)
                 best = int(np.argmax(one["returns"]))
                 axes.plot(x[best], y[best], "o", color=TINTS[one["method"]], ms=9)
             axes.set_xscale("log")
+            axes.minorticks_off()
+            if name == "step_size":
+                axes.set_xticks(STEP_SIZES, [f"{size:g}" for size in STEP_SIZES])
             axes.grid(color=drawing.GRID, linewidth=0.6)
             axes.set_axisbelow(True)
             axes.set_xlabel({"step_size": "step size", "beta": "β (SPOS-PG)"}[name])
