@@ -10,7 +10,7 @@ import pytest
 
 import spos
 from spos import rl
-from spos.rl import envs, policies, stack
+from spos.rl import envs, policies
 from spos.rl.envs import Continuous, Discrete, Environment, Step
 
 TINY = {"num_iterations": 3, "num_particles": 3, "num_episodes": 2, "hidden": (4,)}
@@ -126,13 +126,6 @@ def test_a_stack_of_runs_is_the_runs_one_by_one():
         assert not stacked.interrupted
 
 
-def test_episodes_of_a_stack_are_played_once_an_iteration():
-    """A counter of its own for each run would turn the choice between playing and not into both."""
-    one = rl.learner(LINE, gradient="ppo", **TINY, **PPO)
-    given = stack._stacked([(one.sampler, jax.random.key(n), one.start(n)) for n in (0, 1)])
-    assert " cond[" in str(jax.make_jaxpr(lambda *two: stack._runs(8, *two))(*given))
-
-
 def test_a_stack_takes_learners_of_one_kind():
     one = rl.learner(LINE, **TINY)
     with pytest.raises(ValueError, match="seeds must be one for each of 1 learners"):
@@ -245,21 +238,14 @@ def test_gymnasium_takes_the_same_route():
     assert found.policy()(np.zeros(4)) in (0, 1)
 
 
-def test_learners_that_differ_in_numbers_share_one_program(compilations):
-    task = line("shared")
-
-    def some(**numbers):
-        return rl.learner(task, num_iterations=2, num_particles=3, num_episodes=2, **numbers)
-
-    some().train(0)
-    assert compilations
-    compilations.clear()
+def test_learners_that_differ_in_numbers_share_one_program(trained, compilations):
+    """`trained` was the first."""
     others = [{"step_size": 1e-2}, {"alpha": 3.0}, {"beta": 7.0}, {"gamma": 0.5, "lam": 0.9}]
     for numbers in others:
-        assert some(**numbers) != some()
-        some(**numbers).train(1)
+        assert rl.learner(LINE, **TINY, **numbers) != rl.learner(LINE, **TINY)
+        rl.learner(LINE, **TINY, **numbers).train(1)
     assert compilations == []
-    some(critic="network").train(0)
+    rl.learner(LINE, **TINY, critic="network").train(0)
     assert compilations
 
 

@@ -77,13 +77,15 @@ def _stacked(trees: Sequence[Any]) -> Any:
 
 @compiled(1)
 def _runs(num_steps: int, stack: Any, keys: jax.Array, starts: Any) -> Any:
-    # the counters in the state begin as constants in here, and so are shared by all runs: with
-    # counters of their own, every step would play new episodes and throw them away
     def one(sampler: Any, key: jax.Array, particles: Any) -> Any:
         state, _ = run(sampler, key, particles, num_steps, every=num_steps, observe=_nothing)
-        return state.particles, state.score_memory
+        return (state.particles, state.score_memory), state.score_memory.update
 
-    return jax.vmap(one)(stack, keys, starts)
+    # the counter of steps on the same episodes begins as a constant in here, and so is shared by
+    # all runs, which the None insists on: with counters of their own, every step would play new
+    # episodes and throw them away
+    ends, _ = jax.vmap(one, out_axes=(0, None))(stack, keys, starts)
+    return ends
 
 
 def _nothing(state: State, info: Info) -> None:
