@@ -213,6 +213,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         average: int,
         validation: Rows | None = None,
         patience: int | None = None,
+        looks: int = 50,
     ) -> Trained:
         network, count = self._network(), checks.whole("n_particles", self.n_particles)
         rows = padded(self._scaled(rows))
@@ -238,6 +239,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             seed=(seed + self.n_iter_) % 2**32,  # a run that goes on has noise of its own
             validation=validation,
             patience=patience,
+            looks=looks,
             average=average,
             progress=self.progress,
         )
@@ -280,7 +282,14 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         self, program: predict.Program, summary: Callable[..., Any], *rows: np.ndarray
     ) -> Any:
         """`summary` of what the networks say of rows in their units."""
-        return predict.by_blocks(program, self._network(), self.particles_, *rows, summary=summary)
+        return predict.by_blocks(
+            program,
+            self._network(),
+            self.particles_,
+            *rows,
+            summary=summary,
+            at_once=checks.whole("n_particles", self.n_particles),
+        )
 
     def _log_predictive(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         log_density: np.ndarray = self._said(predict.log_terms, predict.mixture, x, y)
