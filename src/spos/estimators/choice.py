@@ -20,8 +20,8 @@ NOISES = {  # does it vary, and has it heavy tails?
 }
 TRANSFORMS = ("none", "yeo_johnson")
 AUTO = "auto"
-FIRST = {"noise": "heteroscedastic", "target_transform": "none"}
-OTHERS = {"target_transform": ("yeo_johnson",), "noise": ("constant", "student_t")}
+FIRST = {"noise": "student_t", "target_transform": "none"}
+OTHERS = {"target_transform": ("yeo_johnson",), "noise": ("constant", "heteroscedastic")}
 HELD_OUT, SHORTER, LOOKS = 1 / 3, 5, 10
 
 
