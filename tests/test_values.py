@@ -53,6 +53,17 @@ def test_ten_numbers_share_one_program(what, how, compilations):
     assert len({end.tobytes() for end in ends}) == MANY  # and each has its own answer
 
 
+def test_a_start_of_weak_type_is_compiled_for_once(compilations):
+    """`jnp.full` without a type gives one; the state after a chunk has none."""
+    sampler, weak = spos.sgld(log_prob, 0.05), jnp.full((6, 2), 0.5)
+    assert weak.weak_type
+    assert not sampler.init(weak).particles.weak_type
+    spos.sample(sampler, START, 20, progress=False)  # two chunks
+    before = len(compilations)
+    spos.sample(sampler, weak, 20, progress=False)
+    assert len(compilations) <= before + 1  # the conversion, at most
+
+
 def test_another_structure_is_another_program(compilations):
     RUNS["run"](spos.svgd(log_prob, 0.05, kernel=spos.rbf(1.0)))
     before = len(compilations)

@@ -155,7 +155,14 @@ def particles(value: Particles, called: str = "particles") -> Particles:
                     f"{called} must start finite, got {part[tuple(bad)]} in particle "
                     f"{first + bad[0]}, parameter {entry_name(path, bad[1:])}"
                 )
-    return jax.tree.map(jnp.asarray, value)
+    return jax.tree.map(_strong, value)
+
+
+def _strong(leaf: Any) -> jax.Array:
+    """Of no weak type, such as `jnp.full(3, 1.0)` has: what a step gives has none either, and a
+    loop would be compiled twice."""
+    made = jnp.asarray(leaf)
+    return jnp.asarray(made, made.dtype)
 
 
 def _parts_here(leaf: Any) -> Iterator[tuple[int, np.ndarray]]:

@@ -50,12 +50,16 @@ def rows(quick: bool) -> Iterator[Row]:
 
 
 def pair(count: int, dim: int, peer: str, rounds: int) -> Row:
-    """The peers report nothing, so our report is dropped here too; `ours_reporting_ms` has it."""
+    """The peers report nothing, so our report is dropped here too; `ours_reporting_ms` has it.
+    `seldom_ms` has a bandwidth that serves ten steps."""
     theta = start(count, dim)
     sampler = spos.svgd(others.standard_normal, others.STEP_SIZE)
+    kernel = spos.rbf(refresh_every=10)
+    seldom = spos.svgd(others.standard_normal, others.STEP_SIZE, kernel=kernel)
     works = {
         "ours": steps_of(sampler, theta, reporting=False),
         "reporting": steps_of(sampler, theta),
+        "seldom": steps_of(seldom, theta, reporting=False),
     }
     row: Row = {"case": f"{count}x{dim}", "M": count, "d": dim, "peer": peer}
     try:
@@ -67,6 +71,7 @@ def pair(count: int, dim: int, peer: str, rounds: int) -> Row:
     return row | {
         "ours_ms": 1e3 * times["ours"],
         "ours_reporting_ms": 1e3 * times["reporting"],
+        "seldom_ms": 1e3 * times["seldom"],
         "peer_ms": None if theirs is None else 1e3 * theirs,
         "ratio": None if theirs is None else theirs / times["ours"],
     }

@@ -4,11 +4,13 @@ The best time is the one least disturbed, and two programs timed in turn within 
 meet the same disturbances. So every figure here is meant as a ratio.
 """
 
+import re
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -82,6 +84,14 @@ def in_fresh_process(code: str) -> str:
 
 
 def peak_memory() -> int:
-    """The largest resident size this process ever had, in bytes."""
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    """The largest resident size this process ever had, in bytes.
+
+    Linux hands `ru_maxrss` on to a child, so that one of a large parent would never seem to grow;
+    `VmHWM` begins anew with each program.
+    """
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        scale = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return 1024 * int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0])

@@ -11,10 +11,11 @@ import jax.numpy as jnp
 
 import spos
 from spos import mesh
+from spos.dynamics.noise import normal_matrix
 from spos.dynamics.sampler import scores_of
 from spos.mesh import shards
 from spos_experiments.bench import peers as others
-from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated
+from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated, steps_of
 
 # M = 20 networks 784-400-400-10 on one batch of 100
 NETWORK, NETWORKS, NETWORK_BATCH = (784, 400, 400, 10), 20, 100
@@ -78,11 +79,24 @@ def network_rates(rounds: int) -> list[Row]:
         state = spos.State(theta, step, jnp.asarray(jnp.nan), ())
         return step + 1, target, theta, scores_of(target, state, batch)[0]
 
+    def normals(carry: Any) -> Any:
+        step, rows = carry
+        key = jax.random.fold_in(jax.random.key(0), step)
+        return step + 1, normal_matrix(key, rows.shape, rows.dtype)
+
     square = others.start(2048, 2048) / 2048**0.5
     works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), target, theta, theta))
     works["gemm"] = repeated(lambda x: x @ square, square)
+    works["step"] = steps_of(spos.spos(target, 1e-4), theta, reporting=False)
+    if count == 1:  # what a step cannot do without beside its gradient
+        flat = jnp.concatenate([leaf.reshape(NETWORKS, -1) for leaf in theta.values()], axis=1)
+        works["normals"] = repeated(normals, (jnp.zeros((), jnp.int32), flat))
+        works["copy"] = repeated(lambda x: x + 1.0, flat)
     with shards.over(theta):
         times = best_times(works, rounds=rounds)
+    whole = {
+        f"{name}_ms": 1e3 * times.pop(name) for name in ("step", "normals", "copy") if name in times
+    }
     weights = [a * b for a, b in itertools.pairwise(NETWORK)]
     # forward, weight gradients, and input gradients of all layers but the first
     flops = 2 * NETWORKS * NETWORK_BATCH * (3 * sum(weights) - weights[0])
@@ -96,5 +110,6 @@ def network_rates(rounds: int) -> list[Row]:
             "gemm_gflops": gemm / 1e9,
             "ratio": flops / seconds / gemm,
         }
+        | ({} if who != "spos" else whole | {"step_ratio": whole["step_ms"] / 1e3 / seconds})
         for who, seconds in times.items()
     ]

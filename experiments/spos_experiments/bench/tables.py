@@ -95,8 +95,13 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
         "Gradients of networks",
         "Of 20 networks 784-400-400-10 on one shared minibatch of 100, against a product of 2048 × "
         "2048 matrices in the same run. On one device both cores share each product; on two host "
-        "devices each has networks of its own. PyTorch takes the networks as one batched product.",
-        _plain("who", "devices", "gradient_ms", "gradient_gflops", "gemm_gflops", "ratio"),
+        "devices each has networks of its own. PyTorch takes the networks as one batched product. "
+        "A whole step of SPOS (`step ratio`: over its gradient) also reads and writes all weights "
+        "several times, each like `copy`, and draws a normal for each.",
+        _plain(
+            *("who", "devices", "gradient_ms", "gradient_gflops", "gemm_gflops", "ratio"),
+            *("step_ms", "normals_ms", "copy_ms", "step_ratio"),
+        ),
     ),
     "control": (
         "Training policies",

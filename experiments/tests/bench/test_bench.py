@@ -100,6 +100,14 @@ def test_the_swing_up_of_gymnasium_moves_as_ours_does(numbers):
     assert theirs.step(np.asarray([0.0]))[1:3] == (-100.0, True)
 
 
+def test_a_small_child_of_a_large_process_is_small():
+    """`ru_maxrss` would tell the size of the parent, and a benchmark's growth would be 0 MB."""
+    large = np.ones(150_000_000)  # 1.2 GB, touched
+    code = "from spos_experiments.bench.measure import peak_memory; print(peak_memory())"
+    child = int(measure.in_fresh_process(code))
+    assert 3e7 < child < 8e8 < large.nbytes <= measure.peak_memory()
+
+
 def test_every_case_has_its_function():
     assert tuple(CASES) == BENCHMARKS
 

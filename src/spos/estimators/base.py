@@ -20,7 +20,6 @@ from spos.estimators import saved, streamed, useful
 from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.looks import pooled
-from spos.networks.methods import FULL_STEP as FULL_WIDTH
 from spos.networks.rows import (
     Rows,
     Scaling,
@@ -79,6 +78,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
 
     _numbers: ClassVar[bool]  # are targets numbers, or classes?
     _step_share: float = 1.0  # of the method's own step
+    _prior_width: ClassVar[float]  # weights into a unit from which on their prior narrows
     n_features_in_: int
     n_iter_: int
     n_rows_seen_: float
@@ -217,6 +217,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         average: int,
         validation: Rows | None = None,
         patience: int | None = None,
+        looks: int = 50,
     ) -> Trained:
         network, count = self._network(), checks.whole("n_particles", self.n_particles)
         if isinstance(rows.x, streamed.Inputs):
@@ -246,6 +247,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             seed=(seed + self.n_iter_) % 2**32,  # a run that goes on has noise of its own
             validation=validation,
             patience=patience,
+            looks=looks,
             average=average,
             progress=self.progress,
         )
@@ -274,7 +276,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         outputs, likelihood = self._outputs()
         inputs = round_columns(self.n_features_in_)
         plain = relu_network(inputs, outputs, tuple(self.hidden))
-        return bnn(plain, likelihood=likelihood, prior=priors.normal(full_width=FULL_WIDTH))
+        return bnn(plain, likelihood=likelihood, prior=priors.normal(full_width=self._prior_width))
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
@@ -288,7 +290,14 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         self, program: predict.Program, summary: Callable[..., Any], *rows: np.ndarray
     ) -> Any:
         """`summary` of what the networks say of rows in their units."""
-        return predict.by_blocks(program, self._network(), self.particles_, *rows, summary=summary)
+        return predict.by_blocks(
+            program,
+            self._network(),
+            self.particles_,
+            *rows,
+            summary=summary,
+            at_once=checks.whole("n_particles", self.n_particles),
+        )
 
     def _log_predictive(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         log_density: np.ndarray = self._said(predict.log_terms, predict.mixture, x, y)

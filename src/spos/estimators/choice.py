@@ -20,9 +20,9 @@ NOISES = {  # does it vary, and has it heavy tails?
 }
 TRANSFORMS = ("none", "yeo_johnson")
 AUTO = "auto"
-FIRST = {"noise": "heteroscedastic", "target_transform": "none"}
-OTHERS = {"target_transform": ("yeo_johnson",), "noise": ("constant", "student_t")}
-HELD_OUT, SHORTER = 1 / 3, 5
+FIRST = {"noise": "student_t", "target_transform": "none"}
+OTHERS = {"target_transform": ("yeo_johnson",), "noise": ("constant", "heteroscedastic")}
+HELD_OUT, SHORTER, LOOKS = 1 / 3, 5, 10
 
 
 def settle(model: Any, rows: Rows, num_steps: int, rng: Any) -> None:
@@ -61,7 +61,8 @@ def _terms(model: Any, training: Rows, held_out: Rows, num_steps: int, seed: int
     """The log-density of the rows that are held out, after a short run."""
     model.n_iter_ = 0
     model.scaling_ = model._scaling(training)
-    run = model._train(training, num_steps, True, seed, last_step=0.1, average=model.average)
+    average = min(LOOKS, model.average)
+    run = model._train(training, num_steps, True, seed, last_step=0.1, looks=LOOKS, average=average)
     model.particles_ = run.particles
     found: np.ndarray = model._log_density(held_out.x, held_out.y)
     del model.particles_

@@ -62,6 +62,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = False
+    _prior_width = 50.0
     classes_: np.ndarray
 
     def __init__(

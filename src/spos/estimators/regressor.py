@@ -39,8 +39,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """A Bayesian neural network for numbers.
 
     The defaults are made for tables of 100 to 50,000 rows. Features and target are standardised
-    inside, by the training set, and outliers among features drawn near. y may have several columns,
-    whose noises are independent.
+    inside, by the training set, and outliers among features drawn near. y may have several columns.
 
     Args:
         hidden: widths of the hidden layers (relu); () is a linear model.
@@ -74,6 +73,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = True
+    _prior_width = 5.0
     n_outputs_: int
     noise_: str
     target_transform_: str

@@ -4,7 +4,9 @@ S networks predict as one mixture, whose log-density is
 
     log p(y | x) = log (1/S) Σ_s p(y | f_s(x)).
 
-Blocks are padded to round sizes, so that tables of any length share a few compiled programs.
+Blocks are padded to round sizes, so that tables of any length share a few compiled programs. Where
+a pool holds the networks of several looks, they are asked a look at a time, by the program that
+training has asked before.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,6 +23,7 @@ from spos.targets.network import BayesianNetwork
 from spos.types import Particles
 
 BLOCK_ROWS = 4096  # predicted at once, at most
+FEWEST_ROWS = 256  # that a program is compiled for: fewer would hardly be cheaper
 
 Program = Callable[..., Any]  # (network, particles, x, …) -> arrays (S, n, …)
 
@@ -57,6 +60,7 @@ def by_blocks(
     particles: Particles,
     *rows: np.ndarray,
     summary: Callable[..., Any] | None = None,
+    at_once: int | None = None,
 ) -> Any:
     """What the networks say of all rows, in float64.
 
@@ -67,14 +71,20 @@ def by_blocks(
         *rows: arrays with a leading axis of rows.
         summary: of the arrays of one block, with a leading axis of rows; by default what the
             program gives is kept, with an axis of networks and then one of rows.
+        at_once: networks that a program is asked for; by default all of them.
 
     Returns:
         The blocks, put together along the rows.
     """
     found = []
     for count, block in _blocks(*rows):
-        said = jax.device_get(program(network, particles, *block))
-        real = jax.tree.map(lambda a, n=count: np.asarray(a, np.float64)[:, :n], said)
+        said = [
+            jax.device_get(program(network, part, *block)) for part in _parts(particles, at_once)
+        ]
+        real = jax.tree.map(
+            lambda *a, n=count: np.concatenate([each[:, :n] for each in a]).astype(np.float64),
+            *said,
+        )
         if summary is not None:
             real = summary(*(real if isinstance(real, tuple) else (real,)))
         found.append(real)
@@ -88,8 +98,19 @@ def mixture(terms: np.ndarray) -> np.ndarray:
     return mixed
 
 
+def _parts(particles: Particles, at_once: int | None) -> Iterator[Particles]:
+    """So many networks each, the last perhaps fewer."""
+    total = len(jax.tree.leaves(particles)[0])
+    size = at_once or total
+    if size >= total:
+        yield particles
+        return
+    for first in range(0, total, size):
+        yield jax.tree.map(lambda leaf, n=first: leaf[n : n + size], particles)
+
+
 def _blocks(*arrays: np.ndarray) -> Iterator[tuple[int, tuple[np.ndarray, ...]]]:
     """Padded blocks of rows; before each, how many rows are real."""
     for first in range(0, len(arrays[0]), BLOCK_ROWS):
         parts = [array[first : first + BLOCK_ROWS] for array in arrays]
-        yield len(parts[0]), tuple(pad_rows(part) for part in parts)
+        yield len(parts[0]), tuple(pad_rows(part, FEWEST_ROWS) for part in parts)

@@ -66,9 +66,9 @@ def merged(rows: Rows) -> Rows:
     return Rows(rows.x[first], rows.y[first], counts)
 
 
-def pad_rows(array: np.ndarray) -> np.ndarray:
-    """The array with zeros below, up to a round number of rows."""
-    missing = round_rows(len(array)) - len(array)
+def pad_rows(array: np.ndarray, fewest: int = 0) -> np.ndarray:
+    """The array with zeros below, up to a round number of rows, at least that of `fewest`."""
+    missing = round_rows(max(len(array), fewest)) - len(array)
     return np.concatenate([array, np.zeros((missing, *array.shape[1:]), array.dtype)])
 
 

@@ -1,4 +1,4 @@
-"""One split of one table: every method is fitted once, and judged on rows that none has seen.
+"""A method on a split of a table: fitted once, and judged on rows that it has not seen.
 
 Numbers: RMSE, -log p(y), CRPS and the share of outcomes in intervals of 90 %. y is divided by its
 standard deviation on the training rows, so that tables can be read beside each other. A Gaussian
@@ -20,7 +20,6 @@ from spos.diagnostics import calibration
 from spos_experiments.data.packaged import Frame
 from spos_experiments.paper.tables.rivals import (
     CLASSIFICATIONS,
-    GP_ROWS,
     OURS,
     REGRESSIONS,
     Gaussians,
@@ -30,11 +29,19 @@ LEVEL, DRAWS, TEST_SHARE = 0.9, 400, 0.2
 WIDEST = 1.6448536269514722  # standard deviations that hold 90 % of a Gaussian
 
 
-class Outcome(NamedTuple):
-    """`measures` and the processor seconds of a fit and its predictions, by method."""
+class Job(NamedTuple):
+    """What is done at a time."""
 
-    measures: dict[str, dict[str, float]]
-    seconds: dict[str, float]
+    table: str
+    split: int
+    method: str
+
+
+class Outcome(NamedTuple):
+    """What was measured, and the processor seconds of the fit and its predictions."""
+
+    measures: dict[str, float]
+    seconds: float
 
 
 def split(frame: Frame, number: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -45,27 +52,28 @@ def split(frame: Frame, number: int, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 
 def outcome(
-    frame: Frame, number: int, seed: int, settings: Mapping[str, Any], tick: Any
+    frame: Frame, method: str, number: int, seed: int, settings: Mapping[str, Any]
 ) -> Outcome:
-    """All methods on this split; `settings` are ours, and empty but for trying things out."""
+    """A method on one split; `settings` are ours, and empty but for trying things out."""
+    from threadpoolctl import threadpool_limits
+
+    began = time.process_time()
+    with warnings.catch_warnings(), threadpool_limits(1):  # threads that wait count as busy
+        warnings.simplefilter("ignore")  # of rivals that reach a bound or their last iteration
+        found = measured(frame, method, number, seed, settings)
+    return Outcome(found, time.process_time() - began)
+
+
+def measured(
+    frame: Frame, method: str, number: int, seed: int, settings: Mapping[str, Any]
+) -> dict[str, float]:
+    """The measures of a method on one split."""
     learnt, judged = split(frame, number, seed)
     data = (frame.X[learnt], frame.y[learnt], frame.X[judged])
-    scale = 1.0 if frame.classes else float(frame.y[learnt].std())
-    methods = [OURS, *(CLASSIFICATIONS if frame.classes else REGRESSIONS)]
-    measures, seconds = {}, {}
-    for done, name in enumerate(methods):
-        tick(done)
-        if name == "Gaussian process" and len(learnt) > GP_ROWS:
-            continue
-        began = time.process_time()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of rivals that reach a bound or their last iteration
-            if frame.classes:
-                found = _classes(name, data, frame.y[judged], seed, settings)
-            else:
-                found = _numbers(name, data, frame.y[judged], seed, scale, settings)
-        measures[name], seconds[name] = found, time.process_time() - began
-    return Outcome(measures, seconds)
+    if frame.classes:
+        return _classes(method, data, frame.y[judged], seed, settings)
+    scale = float(frame.y[learnt].std())
+    return _numbers(method, data, frame.y[judged], seed, scale, settings)
 
 
 def _numbers(
