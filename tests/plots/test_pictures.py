@@ -11,6 +11,7 @@ import pytest
 import spos
 from spos.auto.verdict import Check, Verdict
 from spos.diagnostics.compare import Comparison
+from spos.io.figures import STYLE, style
 from spos.plots.checks import share_of_limit, verdict_figure
 from spos.plots.forces import forces
 
@@ -104,6 +105,7 @@ def test_a_verdict_is_a_picture_and_a_table():
         Check("R-hat", float("nan"), 1.01, False, "unknown"),
     )
     assert [share_of_limit(check) for check in checks] == [pytest.approx(0.2), 4.0, 20.0]
+    assert share_of_limit(Check("R-hat", 1.002, 1.01, True, "")) == pytest.approx(0.2)
     (axes,) = verdict_figure(checks, "NOT converged").get_axes()
     assert [bar.get_width() > 1.0 for bar in axes.patches] == [False, True, True]
     html = Verdict(checks)._repr_html_()
@@ -123,3 +125,16 @@ def test_a_comparison_is_a_table_in_notebooks_with_names_escaped():
     assert "<script>" not in html
     assert len(re.findall("<tr>", html)) == 3
     assert found.table().startswith("| sampler | gradients |")
+
+
+def test_what_the_first_figure_makes_interactive_stays_so():
+    """A notebook's backend says so when the first figure is made, which may be one of ours."""
+    before = mpl.is_interactive()
+    try:
+        mpl.interactive(False)
+        with style():
+            mpl.interactive(True)
+        assert mpl.is_interactive()
+        assert mpl.rcParams["font.size"] != STYLE["font.size"]
+    finally:
+        mpl.interactive(before)
