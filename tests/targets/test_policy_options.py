@@ -10,9 +10,8 @@ import pytest
 from policy_by_hand import ACTIONS, ALIVE, EPISODES, GAMMA, REWARDS, SEEN, THETA, ByHand
 from spos.rl import policies
 from spos.rl.envs import Continuous, Discrete
-from spos.targets import moments
-from spos.targets.policy import policy_posterior
-from spos.targets.surrogates import LogProbability, clipped
+from spos.targets.policy import moments, policy_posterior
+from spos.targets.policy.surrogates import LogProbability, clipped
 from spos.values import value
 
 ALPHA, CLIP, BONUS, DAMPING = 2.0, 0.2, 0.3, 0.05

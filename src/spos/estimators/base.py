@@ -230,7 +230,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             first = rows.x[few], rows.y[few]
             start = first_networks(network, count, jax.random.key(seed), *first)
         else:
-            start = self._last_particles(network, count)
+            start = saved.last(self.particles_, network, count)
         trained = train(
             network,
             rows,
@@ -259,13 +259,6 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
                 stacklevel=3,
             )
         return trained
-
-    def _last_particles(self, network: BayesianNetwork, count: int) -> Particles:
-        try:
-            saved.must_fit(self.particles_, network, at_least=count)
-        except ValueError as error:
-            raise ValueError(f"cannot go on from the last fit: {error}") from None
-        return jax.tree.map(lambda leaf: leaf[-count:], self.particles_)
 
     def _network(self) -> BayesianNetwork:
         if isinstance(self.hidden, str) or not isinstance(self.hidden, Iterable):

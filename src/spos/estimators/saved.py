@@ -188,6 +188,15 @@ def _must_scale(scaling: Scaling, num_features: int) -> None:
         raise ValueError("scaling must have finite centres and units above 0")
 
 
+def last(particles: Particles, network: BayesianNetwork, count: int) -> Particles:
+    """The last `count` networks of an earlier fit, to go on from."""
+    try:
+        must_fit(particles, network, at_least=count)
+    except ValueError as error:
+        raise ValueError(f"cannot go on from the last fit: {error}") from None
+    return jax.tree.map(lambda leaf: leaf[-count:], particles)
+
+
 def must_fit(particles: Particles, network: BayesianNetwork, at_least: int) -> None:
     """Are these particles of this network of dense layers, and enough of them?"""
     sizes = cast(Dense, network.network).sizes

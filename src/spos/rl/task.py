@@ -15,8 +15,8 @@ from spos.rl.coverage import Grid
 from spos.rl.envs.environment import Environment, Outline
 from spos.rl.policies import Policy
 from spos.rl.trajectories import Trajectories
-from spos.targets.moments import Moments
 from spos.targets.policy import PolicyTask
+from spos.targets.policy.moments import Moments
 from spos.types import Particles, PyTree
 from spos.values import described, static, value
 

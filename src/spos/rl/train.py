@@ -19,7 +19,7 @@ from spos.rl.policies import HIDDEN
 from spos.rl.task import task
 from spos.rl.trained import Trained
 from spos.targets.policy import LogPrior, policy_posterior
-from spos.targets.surrogates import LogProbability, clipped
+from spos.targets.policy.surrogates import LogProbability, clipped
 from spos.types import Number, PathLike
 
 

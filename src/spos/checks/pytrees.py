@@ -1,132 +1,15 @@
-"""Arguments are checked once, where they enter, and a complaint names the argument, what came and
-what is allowed. Values that are still being traced (a grid of settings under `vmap`) pass: their
-shape is known but not their number.
+"""Arrays, and pytrees of them."""
 
-JAX holds numbers in 32 bits unless it is told otherwise, and says nothing of those that do not fit:
-2**40 becomes 0 and 1e300 infinity. So a number is checked as what it will be.
-"""
-
-import math
-import os
-from collections.abc import Collection, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from spos.checks.scalars import WIDER, described, is_traced
 from spos.names import entry_name, leaf_name
 from spos.types import Particles, PyTree
-
-SHOWN = 200  # characters of a value in a complaint
-WIDER = 'take 64 bits, jax.config.update("jax_enable_x64", True), or other units'
-
-
-def is_traced(value: Any) -> bool:
-    return isinstance(value, jax.core.Tracer)
-
-
-def positive(name: str, value: Any, *, allow_infinity: bool = False) -> Any:
-    """A number above zero."""
-    allowed = "a number above 0" + (" (infinity included)" if allow_infinity else "")
-    if is_traced(value):
-        if value.shape != ():
-            raise ValueError(f"{name} must be {allowed}, got an array of shape {value.shape}")
-        return value
-    number = real(name, value, allowed)
-    if math.isnan(number) or number <= 0 or (math.isinf(number) and not allow_infinity):
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
-    held = as_held(number)
-    if held == 0 or (math.isinf(held) and not allow_infinity):
-        raise ValueError(
-            f"{name} must be {allowed}, got {value!r}, which {_default_float()} holds as {held}: "
-            f"{WIDER}"
-        )
-    return number
-
-
-def fraction(name: str, value: Any) -> Any:
-    """A number in [0, 1)."""
-    if is_traced(value):
-        return positive(name, value)
-    number = real(name, value, "a number in [0, 1)")
-    if not 0 <= number < 1:
-        raise ValueError(f"{name} must be a number in [0, 1), got {value!r}")
-    if as_held(number) == 1:
-        raise ValueError(
-            f"{name} must be a number in [0, 1), got {value!r}, which {_default_float()} holds as "
-            f"1: {WIDER}"
-        )
-    return number
-
-
-def whole(name: str, value: Any, *, at_least: int = 1, below: float = math.inf) -> int:
-    """An integer of at least `at_least` and less than `below`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number, got {_describe(value)}")
-    if value < at_least:
-        raise ValueError(f"{name} must be at least {at_least}, got {value}")
-    if value >= below:
-        raise ValueError(f"{name} must be below {below}, got {value}")
-    return int(value)
-
-
-def wholes(name: str, values: Any) -> tuple[int, ...]:
-    """Several whole numbers of at least 1, or none."""
-    if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} must be whole numbers, one after another, got {_describe(values)}")
-    return tuple(whole(name, each) for each in values)
-
-
-def seed(name: str, value: Any) -> int:
-    """A whole number that a key of JAX can be made of, to tell it from all others."""
-    return whole(name, value, at_least=0, below=2**32)
-
-
-def key(name: str, value: Any) -> jax.Array:
-    """One key of JAX, typed or of the old kind."""
-    dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
-    typed = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
-    if not isinstance(value, jax.Array) or not (typed or dtype == jnp.uint32):
-        raise TypeError(
-            f"{name} must be a key of JAX, such as jax.random.key(0), got {_describe(value)}"
-        )
-    if typed and shape != ():
-        raise ValueError(f"{name} must be one key, got an array of shape {shape}")
-    return value
-
-
-def function(name: str, value: Any) -> Any:
-    if not callable(value):
-        raise TypeError(f"{name} must be a function, got {_describe(value)}")
-    return value
-
-
-def as_path(name: str, value: Any, what: str = "a file") -> Path:
-    """What can be the name of a file."""
-    if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name} must name {what}, got {_describe(value)}")
-    found = Path(value)
-    try:
-        found.exists()
-    except (OSError, ValueError) as error:  # too long, or with a zero byte in it
-        raise ValueError(f"{name} must name {what}, got {str(value)[:80]!r}: {error}") from None
-    return found
-
-
-def folder(name: str, value: Any) -> Path:
-    """A folder that is there or can be made."""
-    path = as_path(name, value, "a folder")
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"{name} must name a folder, got the file {path}")
-    return path
-
-
-def one_of(name: str, value: Any, allowed: Collection[str]) -> Any:
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(allowed)}, got {value!r}")
-    return value
 
 
 def particles(value: Particles, called: str = "particles") -> Particles:
@@ -213,9 +96,9 @@ def array(name: str, value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
     numpys = isinstance(dtype, np.dtype) and hasattr(value, "__array__")
     if dtype is None or not (numpys or isinstance(value, jax.Array | jax.ShapeDtypeStruct)):
-        raise TypeError(f"{name} must be an array, got {_describe(value)}")
+        raise TypeError(f"{name} must be an array, got {described(value)}")
     if not (jnp.issubdtype(dtype, jnp.number) or dtype == np.bool_):
-        raise TypeError(f"{name} must be a numeric array, got {_describe(value)}")
+        raise TypeError(f"{name} must be a numeric array, got {described(value)}")
     if isinstance(value, jax.Array | jax.ShapeDtypeStruct):
         return value
     if not dtype.isnative:
@@ -249,7 +132,7 @@ def numbers(name: str, values: Any) -> Any:
     try:
         found = np.asarray(values)
     except ValueError:  # rows of unequal lengths
-        raise ValueError(f"{name} must be an array of numbers, got {_describe(values)}") from None
+        raise ValueError(f"{name} must be an array of numbers, got {described(values)}") from None
     if found.dtype.kind not in "fiu" and "float" not in found.dtype.name:  # bfloat16 is kind V
         raise TypeError(f"{name} must be an array of real numbers, got type {found.dtype}")
     return found
@@ -278,31 +161,6 @@ def log_prob_output(name: str, output: PyTree, shape: tuple[int, ...], meaning: 
         raise ValueError(f"{name} must return {meaning}, got shape {output.shape}")
 
 
-def real(name: str, value: Any, allowed: str = "a number") -> float:
-    """A real number, which may be infinite or NaN."""
-    wrong = TypeError(f"{name} must be {allowed}, got {_describe(value)}")
-    if isinstance(value, str | bytes | bool | np.bool_ | np.ma.MaskedArray):
-        raise wrong
-    try:
-        if np.iscomplexobj(value) or np.ndim(value) != 0:
-            raise wrong
-        return float(value)
-    except OverflowError:
-        raise ValueError(f"{name} must be {allowed}, got a number beyond 1e308") from None
-    except (TypeError, ValueError):
-        raise wrong from None
-
-
-def as_held(number: float) -> float:
-    """The number as JAX holds it by default."""
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.asarray(number).astype(_default_float()))
-
-
-def _default_float() -> np.dtype[Any]:
-    return np.dtype(jnp.result_type(float))
-
-
 def _must_fit(name: str, value: np.ndarray, held: np.dtype[Any]) -> None:
     if value.dtype.kind in "iu":
         ends = np.iinfo(held)
@@ -313,11 +171,3 @@ def _must_fit(name: str, value: np.ndarray, held: np.dtype[Any]) -> None:
     if bad.any():
         place = tuple(int(n) for n in np.argwhere(bad)[0])
         raise ValueError(f"{name} holds {value[place]}, too large for {held}: {WIDER}")
-
-
-def _describe(value: Any) -> str:
-    if hasattr(value, "shape"):
-        return f"an array of shape {value.shape} and type {getattr(value, 'dtype', '?')}"
-    shown = repr(value)
-    shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
-    return f"{shown} ({type(value).__name__})"

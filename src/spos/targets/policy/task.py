@@ -5,7 +5,7 @@ from typing import Any, Protocol, Self
 import jax
 import jax.numpy as jnp
 
-from spos.targets.moments import Moments
+from spos.targets.policy.moments import Moments
 from spos.types import Particles, PyTree
 from spos.values import Value, value
 

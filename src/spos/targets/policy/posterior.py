@@ -30,40 +30,24 @@ cells of the observations' grid have been visited: whatever continues a run has 
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 
 from spos import checks
-from spos.targets import moments, natural
-from spos.targets.moments import Moments
-from spos.targets.natural import NaturalGradient
-from spos.targets.policy_task import Episodes as Episodes
-from spos.targets.policy_task import PolicyTask as PolicyTask
-from spos.targets.rows import Rows, minibatch
-from spos.targets.rows import standardized as standardized
-from spos.targets.surrogates import LogProbability, Surrogate
+from spos.targets.policy import moments, natural
+from spos.targets.policy.memory import Memory
+from spos.targets.policy.natural import NaturalGradient
+from spos.targets.policy.rows import Rows, minibatch, standardized
+from spos.targets.policy.surrogates import LogProbability, Surrogate
+from spos.targets.policy.task import PolicyTask
 from spos.targets.target import Target
 from spos.types import Number, Particles, PyTree
 from spos.values import as_function, static, value
 
 LogPrior = Callable[[PyTree], jax.Array]
 PLAIN = LogProbability()
-
-
-class Memory(NamedTuple):
-    """What the scores of a policy remember."""
-
-    critics: PyTree  # one a particle
-    iteration: jax.Array  # sets of episodes so far
-    returns: jax.Array  # (iterations, M): the mean return of a particle's episodes
-    coverage: jax.Array  # (iterations,): the share of cells visited by any particle so far
-    visited: jax.Array  # (cells,): 1 where someone has been
-    update: jax.Array  # the number of the next step on the episodes that are kept
-    kept: Rows | None  # with a leading axis of particles; None where one step uses them up
-    seen: Moments | None  # of the observations, where they are normalized
-    earned: Moments | None  # of the returns, where they are
 
 
 @value
