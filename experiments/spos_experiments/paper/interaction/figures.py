@@ -32,7 +32,7 @@ def draw(record: Record) -> list[Drawing]:
             image[place] = cell["log_ratio"]
             if pays(cell) or costs(cell):
                 axes.plot(*place[::-1], "k.", ms=3)
-        shown = axes.imshow(np.log2(np.e) * image, cmap="RdBu_r", vmin=-2, vmax=2, aspect="auto")
+        shown = axes.imshow(image / np.log(2.0), cmap="RdBu_r", vmin=-2, vmax=2, aspect="auto")
         axes.set_title(f"{target}, M = {count}", fontsize=11)
         axes.set_xticks(range(len(budgets)), budgets)
     names = [f"{noise}, d = {size}" for noise, size in rows]
