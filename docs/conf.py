@@ -9,6 +9,7 @@ library, so that a page is made again when either has changed. A cell that fails
 """
 
 import hashlib
+import os
 import re
 import sys
 from importlib.metadata import version as installed
@@ -31,6 +32,7 @@ extensions = [
     "sphinx_design",
     "sphinx-mathjax-offline",
     "whole_pages",
+    "gallery",
 ]
 exclude_patterns = ["_extensions", "_static", "images"]
 
@@ -54,14 +56,16 @@ toc_object_entries_show_parents = "hide"
 
 
 def library_digest() -> str:
-    """Changes with every file of the library that can change a number."""
+    """Changes with every file that can change a number or a picture of a tutorial."""
     digest = hashlib.sha256()
-    for path in sorted((ROOT / "src" / "spos").rglob("*.py")):
+    library = sorted((ROOT / "src" / "spos").rglob("*.py"))
+    for path in [*library, HERE / "tutorials" / "matplotlibrc"]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-# tutorials
+# tutorials; their kernels have no widgets, which tqdm would remark on
+os.environ.setdefault("PYTHONWARNINGS", "ignore:IProgress not found")
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "build" / "tutorials" / library_digest())
 nb_execution_timeout = 600  # seconds a cell, for slow machines

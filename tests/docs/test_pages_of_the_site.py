@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 
 import pytest
 from reference import DOCS, TUTORIALS, cells
@@ -42,3 +43,18 @@ def test_every_page_is_in_one_table_of_contents():
     tables = [one for page in pages for one in listed(page)]
     assert sorted(pages - set(tables)) == [DOCS / "index.md"]
     assert len(tables) == len(set(tables))
+
+
+def test_the_badges_say_what_is_so():
+    badges = runpy.run_path(str(DOCS / "badges.py"))
+    assert (DOCS / "images" / "badges.svg").read_text(encoding="utf-8") == badges["svg"]()
+    told = ", ".join(" ".join(fact) for fact in badges["facts"]())
+    assert f"![{told}](docs/images/badges.svg)" in (DOCS.parent / "README.md").read_text()
+
+
+def test_the_gallery_shows_every_tutorial_and_one_of_its_pictures():
+    gallery = (DOCS / "tutorials" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r":link: (\w+)", gallery) == [page.stem for page in TUTORIALS]
+    assert re.findall(r"tutorial_(\w+)\.png", gallery) == [page.stem for page in TUTORIALS]
+    for page in TUTORIALS:
+        assert re.search(r"^picture: \d$", page.read_text(encoding="utf-8"), re.MULTILINE)

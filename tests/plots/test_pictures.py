@@ -11,6 +11,7 @@ import pytest
 import spos
 from spos.auto.verdict import Check, Verdict
 from spos.diagnostics.compare import Comparison
+from spos.io.figures import STYLE, style
 from spos.plots.checks import share_of_limit, verdict_figure
 from spos.plots.forces import forces
 
@@ -123,3 +124,16 @@ def test_a_comparison_is_a_table_in_notebooks_with_names_escaped():
     assert "<script>" not in html
     assert len(re.findall("<tr>", html)) == 3
     assert found.table().startswith("| sampler | gradients |")
+
+
+def test_what_the_first_figure_makes_interactive_stays_so():
+    """A notebook's backend says so when the first figure is made, which may be one of ours."""
+    before = mpl.is_interactive()
+    try:
+        mpl.interactive(False)
+        with style():
+            mpl.interactive(True)
+        assert mpl.is_interactive()
+        assert mpl.rcParams["font.size"] != STYLE["font.size"]
+    finally:
+        mpl.interactive(before)

@@ -19,11 +19,12 @@ from spos.io.files import read_plain
 from spos.io.markup import Markup
 from spos_experiments.frame import outline, record
 from spos_experiments.frame.record import Claim, Illustration, Record, RecordError
-from spos_experiments.frame.verdicts import QUIET, Beside, Contents, Count, Verdict
+from spos_experiments.frame.verdicts import QUIET, Beside, Contents, Count, Verdict, folded
 from spos_experiments.paper import EXPERIMENTS
 
 TITLE = "The SPOS paper, measured"
 MOST_BYTES = 2**24  # of a figure
+MOST_ROWS = 30  # of a table that stands open
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,19 @@ class Command:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """The table of a record; a long one opens at a touch."""
+
+    table: html.Table
+
+    def html(self) -> Markup:
+        rows = len(self.table.rows)
+        if rows <= MOST_ROWS:
+            return self.table.html()
+        return folded(f"All numbers, {rows} rows", self.table.html())
+
+
+@dataclass(frozen=True)
 class Place:
     """Somewhere to jump to."""
 
@@ -55,20 +69,6 @@ class Place:
 
     def html(self) -> Markup:
         return Markup('<div id="$name"></div>', name=self.name)
-
-
-@dataclass(frozen=True)
-class Source:
-    """Says which command the numbers above came from."""
-
-    made: Record
-
-    def html(self) -> Markup:
-        return Markup(
-            '<p style="font-size:.88rem">Made by <a href="#$anchor"><code>$command</code></a></p>',
-            anchor=_anchor(self.made),
-            command=self.made.command,
-        )
 
 
 def build(folder: Path, out: Path) -> Path:
@@ -173,7 +173,7 @@ def _section(heading: str, made: Record, claims: Sequence[Claim], folder: Path) 
     figures = [_picture(figure, folder / made.experiment) for figure in made.figures]
     verdicts = [Verdict(claim, _anchor(made)) for claim in claims]
     blocks: list[html.Block] = [Place(made.experiment), html.Text(made.about)]
-    blocks += [Beside(figures, verdicts), made.table, Source(made), Command(made)]
+    blocks += [Beside(figures, verdicts), Numbers(made.table), Command(made)]
     return html.Section(heading, blocks)
 
 

@@ -1,5 +1,6 @@
 """Claims and their verdicts on the page: counted, listed, and one by one."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +11,11 @@ from spos_experiments.frame.record import HOLDS, NOT_SEEN, ONLY_WHEN, Claim, Rec
 
 # green, vermilion and blue that colour-blind readers can tell apart; a sign says the same
 MARKS = {HOLDS: ("#009E73", "✓"), NOT_SEEN: ("#D55E00", "✗")}
-PARTLY = ("#0072B2", "◐")
+PARTLY = ("var(--accent)", "◐")
 KINDS = {HOLDS: "hold", ONLY_WHEN: "hold under a condition", NOT_SEEN: "were not seen"}
 QUIET = "color:var(--soft);font-size:.88rem"
-MANY = 3  # conditions that make a list instead of a sentence
+MANY = 3  # things that make a list instead of a sentence
+MOST_OPEN = 4  # things of a list that stands open
 
 
 def kind(claim: Claim) -> str:
@@ -129,8 +131,7 @@ class Verdict:
             "<p><strong>$claim</strong></p>"
             "<div>$verdict</div>"
             "$measured"
-            '<p><a href="#$anchor">The command behind these numbers</a></p>'
-            '<p style="$quiet">Rule: $rule</p>'
+            '<p style="$quiet">Rule: $rule <a href="#$anchor">Command</a></p>'
             "</div>",
             tint=tint,
             claim=self.claim.claim,
@@ -160,19 +161,46 @@ class Beside:
             if part
         ]
         return Markup(
-            '<div style="display:grid;gap:1.4rem;'
-            'grid-template-columns:repeat(auto-fit,minmax(min(20rem,100%),1fr))">$columns</div>',
+            '<div class="wide" style="display:grid;gap:1.8rem;'
+            'grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr))">$columns</div>',
             columns=Markup.join(columns),
         )
 
 
-def _measured(sentence: str) -> Markup:
-    """A sentence; one that lists many things after a colon becomes a list."""
-    head, _, rest = sentence.partition(": ")
-    things = rest.removesuffix(".").split("; ")
-    if len(things) < 3:
+def _measured(text: str) -> Markup:
+    """Sentences; one that lists three things or more becomes a list, folded where it is long."""
+    return Markup.join(_sentence(one) for one in re.split(r"(?<=\.) (?=[A-Z])", text))
+
+
+def _sentence(sentence: str) -> Markup:
+    things = _things(sentence.removesuffix("."))
+    if len(things) < MANY:
         return Markup("<p>$sentence</p>", sentence=sentence)
+    # "By pet: cat: 1; dog: 2; cow: 4" has a head, "cat: 1; dog: 2; cow: 4" has none
+    if things[0].count(": ") > things[-1].count(": "):
+        head, _, things[0] = things[0].partition(": ")
+    else:
+        head = "Measured"
     items = Markup.join(Markup("<li>$thing</li>", thing=thing) for thing in things)
+    listed = Markup('<ul style="padding-left:1.1rem;margin:.3rem 0">$items</ul>', items=items)
+    if len(things) > MOST_OPEN:
+        return folded(f"{head} ({len(things)})", listed)
+    return Markup("<p>$head:</p>$listed", head=head, listed=listed)
+
+
+def _things(text: str) -> list[str]:
+    """What semicolons part, but for those in brackets."""
+    things: list[str] = []
+    for piece in text.split("; "):
+        if things and things[-1].count("(") > things[-1].count(")"):
+            things[-1] += f"; {piece}"
+        else:
+            things.append(piece)
+    return things
+
+
+def folded(summary: str, inside: Markup) -> Markup:
+    """What opens at a touch: too long to stand open."""
     return Markup(
-        '<p>$head:</p><ul style="padding-left:1.1rem">$items</ul>', head=head, items=items
+        "<details><summary>$summary</summary>$inside</details>", summary=summary, inside=inside
     )

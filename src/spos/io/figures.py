@@ -58,14 +58,19 @@ class Moving:
 
 
 def colour(algorithm: str) -> str:
-    return COLOURS.get(algorithm, OTHER)
+    """Of a method; a fit has that of SPOS."""
+    return COLOURS.get("spos" if algorithm.startswith("fit") else algorithm, OTHER)
 
 
 @contextlib.contextmanager
 def style() -> Iterator[None]:
     """Everything drawn inside looks alike."""
-    with _matplotlib().rc_context(STYLE):
+    matplotlib = _matplotlib()
+    with matplotlib.rc_context(STYLE):
         yield
+        interactive = matplotlib.is_interactive()
+    # the first figure of a notebook makes it interactive, which must outlast the context
+    matplotlib.interactive(interactive)
 
 
 def new_figure(width: float, height: float, *, shown: bool = False) -> Any:

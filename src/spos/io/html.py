@@ -31,6 +31,10 @@ h1 { font-size: 1.7rem; line-height: 1.2; margin: 0.5rem 0 1rem; }
 h2 { font-size: 1.2rem; line-height: 1.3; margin: 2.5rem 0 0.5rem; padding-top: 1rem;
      border-top: 1px solid var(--line); }
 p { margin: 0.6rem 0; overflow-wrap: break-word; }
+a { color: var(--accent); }
+summary { cursor: pointer; }
+.wide { --room: min(76rem, 100vw - 3rem); width: max(100%, var(--room));
+        margin: 1rem 0 1rem min(0px, (100% - var(--room)) / 2); }
 figure { margin: 1rem 0; }
 figure img { display: block; width: 100%; height: auto; background: #ffffff;
              border: 1px solid var(--line); border-radius: 6px; padding: 4px; }

@@ -39,9 +39,9 @@ class Run(Protocol):
 def result_figure(result: Run, truth: PyTree = None, *, shown: bool = True) -> Any:
     """What the particles say, on top, and how the run went, below.
 
-    Two parameters are a scatter of particles, three or four are shown in pairs with their
-    histograms, and of any other number the histograms of the first six. `truth` is a particle; it
-    is marked in every panel. A figure that is `shown` belongs to pyplot.
+    Two to four parameters are shown in pairs with their histograms, and of any other number the
+    histograms of the first six. `truth` is a particle; it is marked in every panel. A figure that
+    is `shown` belongs to pyplot.
     """
     names, values = parameters(result.particles)
     true = true_values(truth, names)
@@ -52,9 +52,7 @@ def result_figure(result: Run, truth: PyTree = None, *, shown: bool = True) -> A
         figure = new_figure(WIDTH, top + (1.7 if traces else 0.0), shown=shown)
         parts = figure.subfigures(2, 1, height_ratios=[top, 1.7]) if traces else [figure]
         parts[0].suptitle(_headline(result, names, len(values)), x=0.01, ha="left", fontsize=11)
-        if len(names) == 2:
-            _scatter(parts[0].subplots(), names, values, colour(algorithm), true)
-        elif 2 < len(names) <= MOST_PAIRS:
+        if 1 < len(names) <= MOST_PAIRS:
             _pairs(parts[0], names, values, colour(algorithm), true)
         else:
             _marginals(parts[0], names, values, colour(algorithm), true)
@@ -83,9 +81,7 @@ def true_values(truth: PyTree, names: list[str]) -> np.ndarray | None:
 
 
 def _height(count: int) -> float:
-    if count == 2:
-        return 3.6
-    if 2 < count <= MOST_PAIRS:
+    if 1 < count <= MOST_PAIRS:
         return 1.5 * count + 0.4
     return 2.0 * -(-min(count, MOST_MARGINALS) // 3) + 0.4
 
