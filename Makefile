@@ -32,8 +32,9 @@ docs: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]' --editable './experiments[test]'
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --quiet docs build/site
 
+# what was built, and the playground, in a real browser where there is one
 docs-test: docs
-	$(BIN)/python -m pytest tests/docs -rs
+	SPOS_BROWSER=all $(BIN)/python -m pytest tests/docs tests/playground -rs
 
 # wheel and source distribution of both packages, in dist, and whether an index would take them
 package: install

@@ -1,5 +1,10 @@
-"""A real browser for tests: Debian's Chromium by Playwright, one for each module of tests."""
+"""A real browser for tests: Debian's Chromium by Playwright, one for each module of tests.
 
+A browser is slow to start and to draw. The suite does with it what a broken page would not survive;
+tests that are `thorough` run in `make docs-test`, which sets SPOS_BROWSER.
+"""
+
+import os
 import time
 from pathlib import Path
 
@@ -13,6 +18,10 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+)
+
+thorough = pytest.mark.skipif(
+    "SPOS_BROWSER" not in os.environ, reason="make docs-test does, or SPOS_BROWSER=all"
 )
 
 PATIENCE = 120  # seconds: a busy machine is slow, and no test is about speed

@@ -1,12 +1,13 @@
 """What a reader does with the playground, by mouse, finger and keys, and what it looks like."""
 
 import math
+import os
 import re
 
 import numpy as np
 import pytest
 
-from chromium import wait
+from chromium import thorough, wait
 
 WIDTHS = (360, 800, 1280)
 
@@ -45,12 +46,14 @@ def test_it_plays_at_once_and_pauses_steps_and_resets(visit):
     np.testing.assert_array_equal(*clouds(page))  # the same start
 
 
+@thorough
 def test_who_asked_for_less_motion_is_not_shown_any(visit):
     page = visit("", reduced_motion="reduce")
     page.wait_for_timeout(200)
     assert page.evaluate("spos.number()") == 0
 
 
+@thorough
 def test_a_run_can_be_repeated_with_its_seed(visit):
     page = visit("#at=15")
     first = clouds(page)
@@ -63,6 +66,7 @@ def test_a_run_can_be_repeated_with_its_seed(visit):
     assert not np.array_equal(clouds(page), first)
 
 
+@thorough
 @pytest.mark.parametrize(
     ("slider", "name"),
     [("#beta", "beta"), ("#step-size", "step"), ("#count", "count"), ("#bandwidth", "bandwidth")],
@@ -89,6 +93,7 @@ def test_a_slider_is_dragged(slider, name, visit):
     assert setting(page, name) < before
 
 
+@thorough
 def test_the_speed_is_that_of_the_slider(visit):
     page = visit()
     page.locator("#speed").press("End")
@@ -97,6 +102,7 @@ def test_the_speed_is_that_of_the_slider(visit):
     assert "3.75 steps a second" in page.locator("label:has(#speed)").inner_text()
 
 
+@thorough
 def test_a_click_places_a_particle_in_both_clouds(visit):
     page = visit()
     page.mouse.click(*at(page, 1, 2.5, 2.5))
@@ -109,6 +115,7 @@ def test_a_click_places_a_particle_in_both_clouds(visit):
     np.testing.assert_array_equal(clouds(page)[0][-1], left[-1])  # it belongs to the start
 
 
+@thorough
 def test_a_particle_is_dragged_in_both_clouds(visit):
     page = visit()
     page.evaluate("spos.setParticles([[0, 0], [1, 1], [-2, 1]])")
@@ -120,6 +127,7 @@ def test_a_particle_is_dragged_in_both_clouds(visit):
         np.testing.assert_allclose(cloud, [[0, 0], [2, -2], [-2, 1]], atol=0.03)
 
 
+@thorough
 def test_a_finger_places_and_the_keys_move_a_particle(visit):
     page = visit(has_touch=True, viewport={"width": 360, "height": 740})
     page.evaluate("spos.setParticles([[0, 0], [-2, 1]])")
@@ -157,6 +165,7 @@ def stroke(page, *points):
     page.mouse.up()
 
 
+@thorough
 def test_a_density_is_drawn_and_sampled(visit):
     page = visit()
     page.locator("#target").select_option("drawn")
@@ -191,6 +200,7 @@ def test_an_address_brings_the_picture_back(visit):
     assert other.evaluate("spos.number()") == 30
 
 
+@thorough
 def test_an_address_brings_back_what_was_done_by_hand(visit):
     page = visit("#at=5&target=drawn&count=20")
     stroke(page, (-3.0, -3.0), (3.0, -3.0))
@@ -203,6 +213,7 @@ def test_an_address_brings_back_what_was_done_by_hand(visit):
     assert other.evaluate("spos.number()") == 5
 
 
+@thorough
 def test_a_changed_address_is_followed(visit):
     page = visit("#at=3")
     page.evaluate("location.hash = '#at=4&target=ring&left=sgld'")
@@ -223,6 +234,7 @@ def test_a_broken_address_is_harmless(visit):
     assert settings["left"] == "svgd"
 
 
+@thorough
 def test_a_step_that_is_too_large_is_said(visit):
     page = visit("#at=0&target=U3&left=svgd&right=sgld&step=1&start=spread")
     page.evaluate("for (let n = 0; n < 60; n++) spos.step()")
@@ -231,6 +243,7 @@ def test_a_step_that_is_too_large_is_said(visit):
     wait(page, "document.querySelector('#words').textContent.includes('flown apart')")
 
 
+@thorough
 def test_the_second_view_is_dragged_through_the_dimensions(visit):
     page = visit("#view=dimension&dimension=3")
     words = page.locator("#dimension-words")
@@ -250,6 +263,7 @@ def test_the_second_view_is_dragged_through_the_dimensions(visit):
     assert 85 < spos < 115
 
 
+@thorough
 def test_light_and_dark(visit):
     for scheme, button in (("light", "Dark"), ("dark", "Light")):
         page = visit(color_scheme=scheme)
@@ -275,6 +289,7 @@ def test_it_can_be_read_without_being_seen(visit):
     assert unnamed == []
 
 
+@thorough
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("address", ["#at=60&target=U1", "#view=dimension"])
 def test_it_fits_every_screen(width, address, visit, tmp_path):
@@ -295,3 +310,28 @@ def test_it_fits_every_screen(width, address, visit, tmp_path):
       .filter((one) => one.offsetParent && one.getBoundingClientRect().height < 16)
       .map((one) => one.id)""")
     assert small == []
+
+
+FRAMES = """(milliseconds) => new Promise((done) => {
+  let frames = 0;
+  const began = performance.now(), steps = spos.number();
+  requestAnimationFrame(function frame() {
+    frames += 1;
+    const seconds = (performance.now() - began) / 1000;
+    if (1000 * seconds < milliseconds) requestAnimationFrame(frame);
+    else done([frames / seconds, (spos.number() - steps) / seconds]);
+  });
+})"""
+
+
+@thorough
+@pytest.mark.parametrize("methods", ["left=svgd&right=spos", "left=gfsf&right=noisy_svgd"])
+def test_300_particles_move_60_times_a_second(methods, visit):
+    """At 60 steps a second, as it begins. Ten per cent are for the clocks."""
+    if os.getloadavg()[0] > os.cpu_count():
+        pytest.skip("the machine is busy: a rate of frames would say nothing")
+    page = visit(f"#count=300&{methods}")
+    wait(page, "spos.number() > 30")
+    frames, steps = page.evaluate(FRAMES, 3000)
+    assert frames > 54
+    assert steps > 54

@@ -14,6 +14,7 @@ from densities import densities
 from scipy.stats import wasserstein_distance
 
 import spos
+from chromium import thorough
 
 TARGETS = ("gaussian", "banana", "ring", "funnel", "three", "U1", "U2", "U3", "U4", "drawn")
 STEPS = 10  # the tenth has births and deaths
@@ -72,7 +73,9 @@ WALK_ON_THE_PAGE = """([settings, start, noises, luck]) => {
 }"""
 
 
-@pytest.mark.parametrize(("target", "rule"), [("three", "median"), ("U3", "fixed")])
+@pytest.mark.parametrize(
+    ("target", "rule"), [("three", "median"), pytest.param("U3", "fixed", marks=thorough)]
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_takes_the_steps_of_the_library(
     method, target, rule, still, log_densities, monkeypatch
@@ -138,6 +141,7 @@ def test_the_median_rule_and_the_expected_particle_distance_are_the_library_s(co
     assert seen["epd"] == pytest.approx(float(info.epd), rel=1e-12)
 
 
+@thorough
 @pytest.mark.parametrize("target", TARGETS)
 def test_exact_draws_are_from_the_target(target, still):
     """By Stein's identity scores have mean 0 and θ·s has mean -2; five standard errors of 4000

@@ -32,7 +32,7 @@ def share_of_limit(check: Checked) -> float:
 
 
 def verdict_figure(checks: Sequence[Checked], title: str) -> Any:
-    """A bar a check; beyond the line it has failed."""
+    """A bar a check, with what was found and its limit; beyond the line it has failed."""
     if not checks:
         raise ValueError("there are no checks to draw: the run was interrupted before them")
     shares = [float(np.clip(share_of_limit(check), LEAST, MOST)) for check in checks]
@@ -43,8 +43,11 @@ def verdict_figure(checks: Sequence[Checked], title: str) -> Any:
         axes.barh(range(len(checks)), shares, left=0.0, color=tints, height=0.6)
         axes.axvline(1.0, color=TRUTH, linewidth=1.5, linestyle="--")
         axes.set_yticks(range(len(checks)), [check.name for check in checks])
+        for place, check in enumerate(checks):
+            told = f" {check.value:.2g} of {check.limit:.2g}"
+            axes.text(1.0, place, told, transform=axes.get_yaxis_transform(), va="center", size=9)
         axes.set_xscale("log")
-        axes.set_xlim(LEAST, max(2.0, 1.3 * max(shares)))
+        axes.set_xlim(0.7 * LEAST, max(2.0, 1.3 * max(shares)))
         axes.invert_yaxis()
         axes.set(xlabel="share of what is allowed (dashed: the limit)", title=title)
     return figure

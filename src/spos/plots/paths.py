@@ -35,8 +35,8 @@ def path_figure(history: PyTree | None, every: int | None, algorithm: str, colum
                 axes.plot(values[:, 0], values[:, 1], ".", color=colour(algorithm), markersize=3)
             axes.set_title(f"{(time + 1) * every:,}", fontsize=10, fontweight="normal")
             axes.tick_params(labelsize=8)
-            axes.set_xlabel(names[0], fontsize=9)
         panels[0].set_ylabel(names[1] if len(names) > 1 else "", fontsize=9)
+        figure.supxlabel(names[0], fontsize=9)
         figure.suptitle(f"{algorithm.upper()}: particles after so many steps", fontsize=11, x=0.5)
     return figure
 

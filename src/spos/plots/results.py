@@ -82,7 +82,7 @@ def true_values(truth: PyTree, names: list[str]) -> np.ndarray | None:
 
 def _height(count: int) -> float:
     if 1 < count <= MOST_PAIRS:
-        return 1.5 * count + 0.4
+        return max(1.5 * count, 4.0) + 0.4
     return 2.0 * -(-min(count, MOST_MARGINALS) // 3) + 0.4
 
 
@@ -102,9 +102,9 @@ def _marginals(
 def _pairs(
     figure: Any, names: list[str], values: np.ndarray, tint: str, truth: np.ndarray | None
 ) -> None:
-    """Histograms on the diagonal, and below it every pair."""
+    """Histograms on the diagonal, and below it every pair; a column shares its axis."""
     count = len(names)
-    panels = figure.subplots(count, count, squeeze=False)
+    panels = figure.subplots(count, count, squeeze=False, sharex="col")
     for row in range(count):
         for column in range(count):
             axes = panels[row, column]
@@ -116,8 +116,9 @@ def _pairs(
             else:
                 both = [column, row]
                 one = None if truth is None else truth[both]
-                _scatter(axes, ["", ""], values[:, both], tint, one)
-            axes.tick_params(labelsize=8)
+                _scatter(axes, ["", names[row] if column == 0 else ""], values[:, both], tint, one)
+                axes.tick_params(labelleft=column == 0)
+            axes.tick_params(labelsize=8, labelbottom=row == count - 1)
 
 
 def _headline(result: Run, names: list[str], count: int) -> str:
