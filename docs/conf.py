@@ -81,9 +81,10 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_sidebars = {"index": [], "start": [], "methods": [], "play": [], "paper": [], "benchmarks": []}
+html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_theme_options = {
     "logo": {"text": "spos"},
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 7,
     "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_toc_level": 2,
