@@ -105,6 +105,7 @@ def test_a_verdict_is_a_picture_and_a_table():
         Check("R-hat", float("nan"), 1.01, False, "unknown"),
     )
     assert [share_of_limit(check) for check in checks] == [pytest.approx(0.2), 4.0, 20.0]
+    assert share_of_limit(Check("R-hat", 1.002, 1.01, True, "")) == pytest.approx(0.2)
     (axes,) = verdict_figure(checks, "NOT converged").get_axes()
     assert [bar.get_width() > 1.0 for bar in axes.patches] == [False, True, True]
     html = Verdict(checks)._repr_html_()

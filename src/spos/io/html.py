@@ -166,7 +166,8 @@ class Picture:
 
     def html(self) -> Markup:
         return Markup(
-            '<figure><img src="data:image/$kind;base64,$data" alt="$alt">$caption</figure>',
+            '<figure><img src="data:image/$kind;base64,$data" alt="$alt" style="max-width:100%">'
+            "$caption</figure>",
             kind=self.kind,
             data=base64.b64encode(self.image).decode("ascii"),
             alt=self.alt,

@@ -25,10 +25,12 @@ class Checked(Protocol):
 
 def share_of_limit(check: Checked) -> float:
     """Above 1 where the check failed, whether its limit is the most or the least allowed."""
-    if not (np.isfinite(check.value) and check.value > 0.0 and check.limit > 0.0):
+    best = 1.0 if check.name == "R-hat" else 0.0
+    value, limit = check.value - best, check.limit - best
+    if not (np.isfinite(value) and value > 0.0 and limit > 0.0):
         return LEAST if check.passed else MOST
-    most = (check.value <= check.limit) == check.passed
-    return check.value / check.limit if most else check.limit / check.value
+    most = (value <= limit) == check.passed
+    return value / limit if most else limit / value
 
 
 def verdict_figure(checks: Sequence[Checked], title: str) -> Any:
@@ -44,7 +46,7 @@ def verdict_figure(checks: Sequence[Checked], title: str) -> Any:
         axes.axvline(1.0, color=TRUTH, linewidth=1.5, linestyle="--")
         axes.set_yticks(range(len(checks)), [check.name for check in checks])
         for place, check in enumerate(checks):
-            told = f" {check.value:.2g} of {check.limit:.2g}"
+            told = f" {check.value:.4g} of {check.limit:.4g}"
             axes.text(1.0, place, told, transform=axes.get_yaxis_transform(), va="center", size=9)
         axes.set_xscale("log")
         axes.set_xlim(0.7 * LEAST, max(2.0, 1.3 * max(shares)))
