@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import spos
-from spos_experiments.frame import bounded
+from spos_experiments.frame import bounded, record
 from spos_experiments.frame.perform import perform
 from spos_experiments.frame.record import HOLDS, NOT_SEEN
 from spos_experiments.paper import accuracy
@@ -287,3 +287,14 @@ def test_the_page_quotes_the_runs():
     page = (HERE / "docs" / "automatic.md").read_text()
     assert accuracy_table(rows) in page
     assert so_far(rows) in page
+
+
+def test_the_readme_quotes_the_record():
+    found = record.read(HERE / "experiments" / "results" / "accuracy" / "record.json")
+    rows = {(each["model"], each["method"]): each for each in found.numbers["rows"]}
+    own = {model: each for (model, method), each in rows.items() if method == "sgld"}
+    ratios = [each["evaluations"] / rows[m, "nuts"]["evaluations"] for m, each in own.items()]
+    right = sum(all(each["right"]) for each in own.values())
+    told = " ".join((HERE / "README.md").read_text().split())
+    assert f"On {len(own)} models of everyday statistics it is right on {right}" in told
+    assert f"with {np.median(ratios):.2g} times the gradients of NUTS in the median" in told

@@ -11,11 +11,11 @@ class Settings:
     targets: tuple[str, ...] = (HILL, MODES)
     dimensions: tuple[int, ...] = (2, 10, 50)
     particles: tuple[int, ...] = (10, 50)
-    budgets: tuple[int, ...] = (10, 30, 100, 300)  # scores of each particle
+    budgets: tuple[int, ...] = (10, 30, 100)  # scores of each particle
     step_sizes: tuple[float, ...] = (0.01, 0.03, 0.1, 0.2, 0.4, 0.8)
     betas: tuple[float, ...] = (1.0, 10.0)
-    pilots: int = 16
-    repeats: int = 32
+    pilots: int = 8
+    repeats: int = 24
     hasty: bool = False
 
     def quick(self) -> "Settings":
