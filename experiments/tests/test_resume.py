@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from spos.cli import main
+from spos.io import archive
 from spos_experiments.frame import resume
 
 
@@ -80,3 +82,31 @@ def test_jobs_in_turn_count_only_what_is_missing(tmp_path):
 
 def test_a_mark_tells_settings_apart():
     assert resume.mark(1, "a") == resume.mark(1, "a") != resume.mark(1, "b")
+
+
+@pytest.mark.parametrize("spoil", ["cut", "without its curve", "with more"])
+def test_a_file_that_is_no_outcome_is_named(tmp_path, spoil):
+    place = tmp_path / "run.npz"
+    resume.write(place, MADE, TREES)
+    arrays, rest = archive.read(place)
+    if spoil == "cut":
+        place.write_bytes(place.read_bytes()[:-30])
+    elif spoil == "with more":
+        archive.write(place, arrays, {**rest, "more": 1})
+    else:
+        arrays.pop("curve")
+        archive.write(place, arrays, rest)
+    with pytest.raises(archive.DamagedFileError, match=r"run\.npz: not a whole spos file"):
+        resume.read(place, Outcome, TREES)
+
+
+def test_a_damaged_run_is_one_sentence_of_the_command(tmp_path, monkeypatch, capsys):
+    (tmp_path / "run.npz").write_bytes(b"PK")
+    monkeypatch.setattr(
+        "spos_experiments.frame.perform.perform",
+        lambda *_: resume.read(tmp_path / "run.npz", Outcome),
+    )
+    assert main(["paper", "gaussian"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("spos paper: ")
+    assert "run.npz: not a whole spos file" in told

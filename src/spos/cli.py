@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import spos
+from spos.io.archive import DamagedFileError
 
 GROUP = "spos.commands"  # the entry points under which another package offers commands
 ELSEWHERE = {  # commands of the second package of this repository, known even where it is missing
@@ -49,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else 2
     try:
         arguments.run(arguments)
-    except (ImportError, OSError, UsageError) as error:
+    except (ImportError, OSError, UsageError, DamagedFileError) as error:
         print(f"spos {arguments.command}: {error}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except KeyboardInterrupt:

@@ -5,9 +5,14 @@ PYTHONPATH=tests python -m attack --files 1000 --calls 60 --ends 40 --densities 
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+
+from attack.haste import hasty
+
+os.environ.update(hasty())  # before JAX is imported
 
 from attack import arguments, files, floats, interruptions, processes, soak, surroundings
 from attack.table import Score, summary

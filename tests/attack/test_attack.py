@@ -1,13 +1,17 @@
 """A short form of the other attacks, and that each of them would see a fault."""
 
+import random
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from attack import arguments, floats, interruptions, soak, surroundings, work
 from attack.__main__ import NAMES, rooms
+from attack.haste import sharing_programs
+from attack.interruptions import End
 from attack.table import Score, summary
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -54,10 +58,18 @@ def test_an_argument_that_is_not_named_is_seen():
     assert tried(kind) == Score("x", "arguments", 5, 5, 0, [])
 
 
-def test_a_run_that_is_ended_goes_on_to_the_same_bits():
-    scores = list(interruptions.everything(2, ["sample, spos"]))
-    assert sum(score.cases for score in scores) == 2
-    assert [score.broken for score in scores] == [[]] * len(scores)
+def test_work_that_is_ended_goes_on_to_the_same_bits(tmp_path, monkeypatch):
+    """A run while it saves, by a kill, and while it runs, by Ctrl-C; and the writer of a file."""
+    rng = random.Random(0)
+    ends = [End("int", interruptions.RUNNING), End("kill", interruptions.SAVING)]
+    for name, value in sharing_programs(tmp_path / "programs").items():
+        monkeypatch.setenv(name, value)
+    scores = [
+        *interruptions.attack_run("sample, sgld", ends, tmp_path / "run", rng),
+        *interruptions.attack_file("record", ends[:1], tmp_path / "file", rng),
+    ]
+    assert [score.broken for score in scores] == [[]] * 3
+    assert scores[0].kind == "kill, saving"
 
 
 def test_other_bits_are_seen():
@@ -67,15 +79,13 @@ def test_other_bits_are_seen():
     assert not work.same(one, {})
 
 
-def test_strange_surroundings_change_nothing():
-    bits = surroundings.bits_of_plain_start()
+def test_strange_surroundings_change_nothing(monkeypatch):
+    monkeypatch.setenv("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # as here
+    here: dict[str, Any] = {}
+    exec(surroundings.RUN, here)
+    bits = here["run"]()
     assert surroundings.attack(surroundings.ALL_AT_ONCE, bits).broken == []
     assert surroundings.attack(surroundings.Case("other", "print(1)"), bits).broken != []
-
-
-def test_a_reader_that_stops_early_is_no_error():
-    name = "spos --help | head -1"
-    assert surroundings.shell(name, surroundings.SHELL[name]).broken == []
 
 
 @pytest.mark.parametrize("method", ["svgd", "gfsf"])  # the second factors a matrix

@@ -5,22 +5,23 @@ A short chunk makes a run look at its folder often, so that signals meet it whil
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 import spos
 from algorithm_table import ALGORITHMS
-from attack import files
+from attack.victims import MAKERS
 from spos.io import archive
-from spos.io.files import write_whole
 from spos.loop import sample as loop
+from spos_experiments.frame import resume
 
 END = "end.npz"
 STEPS = 240
@@ -54,9 +55,22 @@ def sampled(make: Callable[[], Any], folder: Path) -> Arrays:
     loop.CHUNK_STEPS = 8
     saved = {"checkpoint": folder / "run", "checkpoint_every": 1e-3}
     result = spos.sample(make(), START, STEPS, seed=3, history_every=40, progress=False, **saved)
-    if result.interrupted:
-        sys.exit(130)
     return {"particles": result.particles, "history": result.history, **result.info}
+
+
+class Outcome(NamedTuple):
+    particles: np.ndarray
+
+
+def experiment(folder: Path) -> Arrays:
+    """Two runs as experiments do them: what has ended is a file, what has not a folder."""
+
+    def make(beta: float, place: Path, tick: Any) -> Outcome:
+        return Outcome(sampled(lambda: spos.sgld(log_prob, 0.01, beta), place)["particles"])
+
+    places = {beta: folder / f"run-{beta}.npz" for beta in (1.0, 2.0)}
+    ended = resume.in_turn(places, Outcome, make, lambda beta: STEPS, lambda *_, **__: None)
+    return {str(beta): found.particles for beta, found in ended}
 
 
 def fitted(folder: Path) -> Arrays:
@@ -64,18 +78,17 @@ def fitted(folder: Path) -> Arrays:
         log_prob,
         start=np.repeat(START, 4, 0) + 0.1 * np.arange(24, dtype=np.float32)[:, None],
         seed=3,
+        max_evaluations=6000,
         progress=False,
         checkpoint=folder / "run",
         checkpoint_every=1e-3,
     )
-    if found.interrupted:
-        sys.exit(130)
     return {"particles": found.particles, "draws": np.asarray(found.draws)}
 
 
-def trained(folder: Path) -> Arrays:
+def trained(outside: bool, folder: Path) -> Arrays:
     run = spos.rl.train(
-        "cartpole",
+        spos.rl.gymnasium("CartPole-v1") if outside else "cartpole",
         num_iterations=12,
         num_particles=2,
         num_episodes=2,
@@ -85,22 +98,14 @@ def trained(folder: Path) -> Arrays:
         checkpoint=folder / "run",
         checkpoint_every=1e-3,
     )
-    if run.interrupted:
-        sys.exit(130)
     return {"returns": run.returns}
 
 
 def rewritten(kind: str, folder: Path) -> NoReturn:
-    """A file of `attack.files` written for ever; it must be whole whenever the writer ends."""
-    place = folder / "files"
-    place.mkdir(exist_ok=True)
-    if not any(place.iterdir()):
-        victim = getattr(files, f"_{kind}")(place)
-        (folder / "path").write_text(str(victim.path))
-    path = Path((folder / "path").read_text())
-    content = path.read_bytes()
+    """A file that is written for ever; it must be whole whenever the writer ends."""
+    victim = MAKERS[kind](folder)
     while True:
-        write_whole(path, content)
+        victim.write()
 
 
 RUNS: dict[str, Callable[[Path], Arrays]] = {
@@ -115,19 +120,31 @@ RUNS: dict[str, Callable[[Path], Arrays]] = {
         for name, make in MEMORIES.items()
     },
     "fit": fitted,
-    "rl.train": trained,
+    "rl.train": partial(trained, False),
+    "rl.train, outside": partial(trained, True),
+    "experiment": experiment,
 }
-FILES = ("estimator", "policies", "record", "result")
+FILES = tuple(name for name in MAKERS if name != "data")  # which is fetched, not written
 
 
-def do(name: str, folder: str) -> None:
-    """The work of that name, to its end, in a process of its own."""
+def do(name: str, folder: str, cold: bool) -> None:
+    """The work of that name, to its end, in a process of its own; `cold` compiles all anew."""
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
+    if cold:
+        jax.config.update("jax_enable_compilation_cache", False)
     place = Path(folder)
     if name in FILES:
         rewritten(name, place)
+    interrupts: list[int] = []
+
+    def interrupt(number: int, _: Any) -> NoReturn:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
     arrays = {key: np.asarray(value) for key, value in RUNS[name](place).items()}
-    archive.write(place / END, arrays, {})
+    if not interrupts:  # else it has returned what there was
+        archive.write(place / END, arrays, {})
 
 
 def ended(folder: Path) -> Arrays | None:

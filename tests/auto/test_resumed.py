@@ -102,7 +102,7 @@ def test_a_folder_belongs_to_one_run(tmp_path):
         run(Normal(jnp.zeros(SIZE)), checkpoint=tmp_path)
     folder = tmp_path / "plain"
     run(lambda x: -0.5 * jnp.sum(x**2), checkpoint=folder, callback=At(1))
-    with pytest.raises(ValueError, match="belongs to another run: its log-density at the start"):
+    with pytest.raises(ValueError, match="belongs to another run: its scores at the start"):
         run(lambda x: -0.7 * jnp.sum(x**2), checkpoint=folder)
 
 

@@ -134,6 +134,15 @@ def test_data_are_used_and_not_compiled_in():
     assert np.array_equal(posterior.data, data)
 
 
+def no_mass(theta):
+    """The chains could not move, and nothing would seem to widen."""
+    return -jnp.inf + 0.0 * jnp.sum(theta)
+
+
+def half_line(theta):
+    return jnp.where(theta[0] > 0, -jnp.sum(theta), -jnp.inf)
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "complaint"),
     [
@@ -144,6 +153,8 @@ def test_data_are_used_and_not_compiled_in():
         (lambda: collapse(log_normal, np.ones((3, 2)), level=0.0), ValueError, "level.*above 0"),
         (lambda: collapse(log_normal, np.ones((3, 2)), level=1.0), ValueError, "level"),
         (lambda: collapse(lambda t: -t, np.ones((3, 2))), ValueError, "log_prob.*one number"),
+        (lambda: collapse(no_mass, np.ones((3, 2))), ValueError, "-inf or NaN at 3 of 3"),
+        (lambda: collapse(half_line, np.eye(2)), ValueError, "-inf or NaN at 1 of 2.*particle 1"),
     ],
 )
 def test_bad_input_is_named(call, kind, complaint):

@@ -77,6 +77,14 @@ def test_a_pytree_is_its_flat_matrix():
         (lambda: mmd(np.ones((3, 2)), np.ones((1, 2)), statistic="u"), "b must hold at least 2"),
         (lambda: mmd(np.full((3, 2), np.nan), np.ones((3, 2))), "a must be finite, got nan"),
         (lambda: mmd(jnp.ones(3), jnp.ones(3), statistic="x"), "statistic must be one of"),
+        (
+            lambda: mmd({"a": jnp.ones(3)}, {"b": jnp.ones(3)}),
+            "a and b must be pytrees of one form",
+        ),
+        (
+            lambda: mmd_test({"a": jnp.ones(3)}, [jnp.ones(3)]),
+            "a and b must be pytrees of one form",
+        ),
         (lambda: mmd_test(jnp.ones(3), jnp.ones(3), num_permutations=0), "num_permutations.*least"),
     ],
 )

@@ -13,6 +13,8 @@ import spos
 from spos.io import archive
 from spos.io.checkpoint import Checkpoint
 from spos.io.lock import FolderInUseError
+from spos.io.sharded_checkpoint import ShardedCheckpoint
+from spos.mesh.processes import Team
 
 STATE = spos.spos(lambda theta: -jnp.sum(theta**2), 0.1).init(jnp.ones((4, 2)))
 
@@ -126,3 +128,36 @@ def test_a_folder_is_let_go_of_when_closed_or_forgotten(tmp_path):
     one = saver(tmp_path)
     del one
     assert not taken()
+
+
+def test_what_was_set_aside_before_stays(tmp_path):
+    for number in range(2):
+        with saver(tmp_path) as checkpoint:
+            checkpoint.save(STATE, {})
+            (tmp_path / "step-000000000.npz").write_bytes(b"damaged %d" % number)
+            with pytest.warns(RuntimeWarning, match="set aside"):
+                assert checkpoint.restore(STATE) is None
+    aside = sorted(tmp_path.glob("*.damaged*"))
+    assert [path.read_bytes() for path in aside] == [b"damaged 0", b"damaged 1"]
+
+
+def test_a_damaged_share_of_several_processes_is_set_aside_too(tmp_path):
+    pytest.importorskip("orbax.checkpoint")
+    later = STATE._replace(step=jnp.asarray(7))
+
+    def sharded():
+        return ShardedCheckpoint(tmp_path, 1.0, {"seed": 1}, Team(None))
+
+    with sharded() as checkpoint:
+        checkpoint.save(STATE, {})
+        checkpoint.save(later, {})
+    for path in (tmp_path / "step-000000007.orbax").rglob("*"):
+        if path.is_file():
+            path.write_bytes(path.read_bytes()[:10])
+    with sharded() as checkpoint:
+        with pytest.warns(RuntimeWarning, match="set aside"):
+            assert int(checkpoint.restore(STATE)[0].step) == 0
+        checkpoint.save(later, {})  # its place is free
+    with sharded() as checkpoint:
+        assert int(checkpoint.restore(STATE)[0].step) == 7
+        assert (tmp_path / "step-000000007.orbax.damaged").exists()

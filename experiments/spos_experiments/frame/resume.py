@@ -104,5 +104,6 @@ def write(place: Path, made: Any, trees: Sequence[str] = ()) -> None:
 def read(place: Path, kind: type[Outcome], trees: Sequence[str] = ()) -> Outcome:
     arrays, rest = archive.read(place)
     names = kind._fields  # type: ignore[attr-defined]
-    fields: dict[str, Any] = {name: arrays[name] for name in names if name in arrays} | rest
-    return kind(**fields | {name: archive.unpack(arrays, rest[name]) for name in trees})
+    with archive.making_sense(place):
+        fields: dict[str, Any] = {name: arrays[name] for name in names if name in arrays} | rest
+        return kind(**fields | {name: archive.unpack(arrays, rest[name]) for name in trees})

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 
@@ -25,6 +26,8 @@ from spos.auto.verdict import Check
 from spos.auto.watch import Callback, warn
 from spos.interaction.kernels import Kernel, rbf
 from spos.io.checkpoint import Checkpoint, fingerprint
+from spos.loop.code import LABEL, code_of
+from spos.loop.identity import rounded, some_numbers
 from spos.mesh import gather
 from spos.mesh.processes import Team
 from spos.names import parameters
@@ -157,7 +160,8 @@ def fit(
                     "fit": run.settings,
                     "start": fingerprint(first),
                     "numbers": fingerprint(subject.target),
-                    "log-density at the start": f"{np.median(run.log_prob):.2e}",
+                    "scores at the start": rounded(np.stack(some_numbers(jnp.asarray(run.score)))),
+                    LABEL: code_of(subject.target),
                 }
                 saver = stack.enter_context(Checkpoint(checkpoint, checkpoint_every, identity))
             return run.go(progress, callback, saver)

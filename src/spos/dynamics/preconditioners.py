@@ -8,11 +8,13 @@ change along the path is neglected, as in preconditioned SGLD.
     adam      V ← a V + (1 - a) v²      P = 1 / (ε + sqrt(V̂)),    m̂ in place of v
 
 V begins with the mean over all particles of their first v², one number a parameter. From zeros,
- the first P of a particle would be made of its own first drift alone, and one that happens to
-have a small drift would be thrown far out by noise of size sqrt(P).
+the first P of a particle would be made of its own first drift alone, and one that happens to have a
+small drift would be thrown far out by noise of size sqrt(P).
 
-Adam's m̂ and V̂ are running means of v and v², corrected for their start at zero. The noise is as
-without momentum: m̂ has the mean of v and lags it by a few steps, in which θ hardly moves.
+Adam's m̂ and V̂ are running means of v and v², corrected for their start at zero; for the same reason
+V̂ counts that mean as a step before the first. (`optax.adam` does not; a method without noise may
+take that as its optimizer.) The noise is as without momentum: m̂ has the mean of v and lags it by a
+few steps, in which θ hardly moves.
 
 A preconditioner of one's own is a value with `init` and `update`:
 
@@ -140,10 +142,15 @@ class Adam(Preconditioner):
         def blend(keep: Any, old: Particles, new: Particles) -> Particles:
             return jax.tree.map(lambda a, b: keep * a + (1.0 - keep) * b, old, new)
 
-        square = blend(self.decay, memory.square, jax.tree.map(jnp.square, drift))
+        before = jax.lax.cond(
+            memory.steps > 0,
+            lambda: memory.square,
+            lambda: blend(self.decay, memory.square, jax.tree.map(_mean_square, drift, drift)),
+        )
+        square = blend(self.decay, before, jax.tree.map(jnp.square, drift))
         mean = blend(self.momentum, memory.mean, drift)
         steps = memory.steps + 1
-        seen, pushed = 1.0 - self.decay**steps, 1.0 - self.momentum**steps
+        seen, pushed = 1.0 - self.decay ** (steps + 1), 1.0 - self.momentum**steps
         scale = jax.tree.map(lambda m: 1.0 / (self.epsilon + jnp.sqrt(m / seen)), square)
         direction = jax.tree.map(lambda m: m / pushed, mean)
         return scale, direction, AdamMemory(square, mean, steps)

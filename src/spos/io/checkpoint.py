@@ -10,6 +10,7 @@ next time.
 """
 
 import contextlib
+import itertools
 import os
 import re
 import time
@@ -29,12 +30,17 @@ from spos.io.lock import Lock
 from spos.mesh.shards import mesh_of
 from spos.types import PyTree, State
 
-FORMAT = 1
+FORMAT = 2  # of what a run is known by
 _NAME = re.compile(r"step-([0-9]+)\.npz")
 _STATE, _RECORD = "state", "record "
 DAMAGED = ".damaged"
-TOLERANCE = 1e-2  # of the largest number in a list: rounding on another machine must not count
+TOLERANCE = 1e-2  # of a number, and a tenth of it of the largest in a list: rounding on another
+# machine must not count
 LONGEST = 2000  # characters of a setting in a message
+
+
+class AnotherRunError(ValueError):
+    """What was saved is whole, and belongs to another run."""
 
 
 class Checkpoint:
@@ -125,7 +131,7 @@ class Checkpoint:
             count = sum(name.startswith(_STATE) for name in arrays)
             then = [arrays[name] for n in range(count) if (name := f"{_STATE}{n}") in arrays]
             if [(a.shape, a.dtype) for a in then] != [(x.shape, x.dtype) for x in leaves]:
-                raise ValueError(
+                raise AnotherRunError(
                     f"checkpoint {path} belongs to another run: its state has another form, as "
                     "with another optimizer. Use another folder, or delete this one."
                 )
@@ -149,9 +155,10 @@ class Checkpoint:
             raise archive.DamagedFileError(f"{path}: has no record {absent[0]!r}")
         return arrays, identity
 
-    def _set_aside(self, path: Path, error: archive.DamagedFileError) -> None:
+    def _set_aside(self, path: Path, error: object) -> None:
         """Out of the way of later files, but not deleted: it was somebody's run."""
-        aside = path.with_name(path.name + DAMAGED)
+        names = (path.with_name(f"{path.name}{DAMAGED}{n or ''}") for n in itertools.count())
+        aside = next(name for name in names if not os.path.lexists(name))
         with contextlib.suppress(OSError):
             os.replace(path, aside)
         warnings.warn(
@@ -174,9 +181,11 @@ class Checkpoint:
         for key, now in self.identity.items():
             then = identity.get(key, now)  # code under another Python cannot be compared
             if not agree(then, now):
-                raise ValueError(
-                    f"checkpoint {path} belongs to another run: its {key} was "
-                    f"{str(then)[:LONGEST]}, now {str(now)[:LONGEST]}. "
+                told = f"was {str(then)[:LONGEST]}, now {str(now)[:LONGEST]}"
+                if isinstance(now, list):
+                    told = "were others"  # numbers that nobody would read
+                raise AnotherRunError(
+                    f"checkpoint {path} belongs to another run: its {key} {told}. "
                     "Use another folder, or delete this one."
                 )
 
@@ -187,16 +196,18 @@ class Checkpoint:
 
 
 def agree(then: Any, now: Any) -> bool:
-    """Equal, or lists of numbers that differ by rounding."""
+    """Equal, or lists of numbers, or lists of such lists, that differ by rounding."""
     if then == now:
         return True
+    if isinstance(then, list) and isinstance(now, list) and isinstance((then or [0])[0], list):
+        return len(then) == len(now) and all(map(agree, then, now))
     try:
         old, new = np.asarray(then, np.float64), np.asarray(now, np.float64)
     except (TypeError, ValueError):
         return False
     if old.ndim != 1 or old.shape != new.shape:
         return False
-    room = TOLERANCE * np.abs(old[np.isfinite(old)]).max(initial=1e-12)
+    room = 0.1 * TOLERANCE * np.abs(old[np.isfinite(old)]).max(initial=1e-12)
     return bool(np.allclose(old, new, rtol=TOLERANCE, atol=room, equal_nan=True))
 
 

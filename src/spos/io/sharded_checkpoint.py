@@ -12,7 +12,6 @@ import json
 import re
 import shutil
 import time
-import warnings
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
-from spos.io.checkpoint import Checkpoint, fingerprint
+from spos.io.checkpoint import DAMAGED, AnotherRunError, Checkpoint, fingerprint
 from spos.mesh.processes import Team, joined, own_part
 from spos.mesh.shards import RECORDS
 from spos.types import PyTree, State
@@ -63,7 +62,8 @@ class ShardedCheckpoint(Checkpoint):
                 )
             if team.leads:
                 for part in self.folder.glob("step-*.orbax?*"):  # of a run that was killed
-                    shutil.rmtree(part, ignore_errors=True)
+                    if DAMAGED not in part.name:
+                        shutil.rmtree(part, ignore_errors=True)
             self._orbax = _orbax()
         except Exception as failed:
             error = failed
@@ -100,7 +100,9 @@ class ShardedCheckpoint(Checkpoint):
             path, error, found = self.folder.absolute() / name, None, None
             try:
                 found = self._read_shards(path, like)
-            except OSError as failed:
+            except AnotherRunError:
+                raise
+            except Exception as failed:  # Orbax has many ways to say that a file is damaged
                 error = failed
             if all(each["whole"] for each in self.team.meet(whole=error is None)):
                 assert found is not None
@@ -108,7 +110,7 @@ class ShardedCheckpoint(Checkpoint):
                 nothing = {record: np.empty(0, np.float32) for record in needed}
                 return found[0], nothing | found[1]
             if self.team.leads:
-                warnings.warn(f"checkpoint skipped: {path}: {error}", RuntimeWarning, stacklevel=4)
+                self._set_aside(path, f"{path}: {str(error or 'in another process')[:300]}")
         return None
 
     def _read_shards(
@@ -117,7 +119,7 @@ class ShardedCheckpoint(Checkpoint):
         form = self._checkpointer.metadata(path).item_metadata.tree
         leaves, treedef = jax.tree.flatten(like)
         if [(x.shape, x.dtype) for x in form["state"]] != [(x.shape, x.dtype) for x in leaves]:
-            raise ValueError(
+            raise AnotherRunError(
                 f"checkpoint {path} belongs to another run: its state has another form, as "
                 "with another optimizer. Use another folder, or delete this one."
             )

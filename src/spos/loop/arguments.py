@@ -9,7 +9,7 @@ import numpy as np
 from spos import checks
 from spos.dynamics.sampler import Sampler, check_sampler_type
 from spos.io.checkpoint import fingerprint
-from spos.loop.identity import code_of
+from spos.loop.code import code_of
 from spos.loop.run import Seed, check_steps, is_key, shown_seed
 from spos.mesh.shards import mesh_of
 from spos.types import Particles, PathLike, State

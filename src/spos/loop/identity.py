@@ -1,17 +1,17 @@
 """By what a run is known when it is resumed: another run is refused in a sentence.
 
 Settings alone do not tell two log-densities or two schedules apart, and a function has no name that
-can be trusted. So a run is also known by what it does: its step sizes at several k, its signed
-scores at the start and around it, and the step that it takes from there; the same is compared at
-the state that was saved. Where a function's code can be had, it counts too.
+can be trusted. So a run is also known by its code (`code.py`), and by what it does: its step sizes
+at several k, its signed scores at the start and around it, and the step that it takes from there;
+the same is compared at the state that was saved.
+
+Of each of these three clouds a *probe* is kept: some entries of the first particles, spread over
+all parameters, and sums of all entries with random signs, which any parameter can change. They are
+compared within rounding, each kind by its own size: a step is much smaller than a score.
 """
 
-import functools
-import hashlib
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import jax
@@ -21,17 +21,17 @@ import numpy as np
 from spos.cloud import flatten
 from spos.dynamics.sampler import Sampler
 from spos.io.checkpoint import agree, fingerprint
+from spos.loop.code import LABEL, code_of
 from spos.loop.feed import stand_in
 from spos.loop.run import draw
 from spos.mesh import shards
 from spos.programs import compiled
 from spos.targets.source import detached
 from spos.types import Particles, PyTree, State
-from spos.values import Value, fields
 
 PROBE = "probe"
 STEPS = (0, 1, 10, 100, 1000, 10_000)  # at which step sizes are compared
-NUMBERS = 12  # of each kind in a probe
+NUMBERS = 12  # particles that are looked at, and numbers of each kind in a probe
 
 
 def identity_of(
@@ -43,7 +43,6 @@ def identity_of(
     fingerprint: Callable[[PyTree], str] = fingerprint,
 ) -> dict[str, Any]:
     """What a run must have in common with the one that was saved, as JSON can hold it."""
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
     sizes = [float(sampler.step_size(jnp.asarray(k))) for k in STEPS]
     return {
         "history_every": history_every,
@@ -52,14 +51,18 @@ def identity_of(
         "start": fingerprint(state.particles),
         "data": fingerprint(sampler.target),
         "step_size": [f"{size:.5g}" for size in sizes],
-        # rounded, and compared with a tolerance
-        "scores and steps at the start": [float(f"{x:.4g}") for x in probe(sampler, key, state)],
-        f"code under Python {python}": code_of(sampler),
+        "scores and steps at the start": rounded(probe(sampler, key, state)),
+        LABEL: code_of(sampler),
     }
 
 
+def rounded(numbers: np.ndarray) -> Any:
+    """As JSON can hold them; they are compared with a tolerance."""
+    return [rounded(each) if np.ndim(each) else float(f"{each:.4g}") for each in numbers]
+
+
 def probe(sampler: Sampler, key: jax.Array, state: State) -> np.ndarray:
-    """Some scores at the particles and around them, and some moves of the next step."""
+    """Scores at the particles and around them, and moves of the next step: two rows of each."""
     return np.asarray(_probe(detached(sampler), key, state, stand_in(sampler)))
 
 
@@ -70,13 +73,21 @@ def _probe(sampler: Sampler, key: jax.Array, state: State, batch: PyTree) -> jax
     around = jax.tree.map(lambda x: x + 0.5 * (1.0 + jnp.abs(x)), state.particles)
     after, _ = sampler.step(key, state, batch)
     moved = jax.tree.map(jnp.subtract, after.particles, state.particles)
-    seen = (sampler.target.score(place, batch) for place in (state.particles, around))
-    return shards.on_all(jnp.concatenate([_first_numbers(tree) for tree in (*seen, moved)]))
+    scores = [sampler.target.score(place, batch) for place in (state.particles, around)]
+    kinds = [kind for cloud in (*scores, moved) for kind in some_numbers(cloud)]
+    return shards.on_all(jnp.stack(kinds))
 
 
-def _first_numbers(tree: Particles) -> jax.Array:
-    few = jax.tree.map(lambda leaf: leaf[:NUMBERS], tree)  # sharded leaves must not be joined whole
-    return flatten(few).ravel()[:NUMBERS].astype(jnp.float32)
+def some_numbers(cloud: Particles) -> tuple[jax.Array, jax.Array]:
+    """Entries of the first particles, and sums of all of theirs with random signs."""
+    few = jax.tree.map(
+        lambda leaf: leaf[:NUMBERS], cloud
+    )  # sharded leaves must not be joined whole
+    entries = flatten(few).ravel().astype(jnp.float32)
+    spread = np.linspace(0, entries.size - 1, NUMBERS).round().astype(int)
+    signs = jax.random.rademacher(jax.random.key(0), entries.shape, entries.dtype)
+    signed = jnp.pad(signs * entries, (0, -entries.size % NUMBERS))
+    return entries[spread], jnp.sum(signed.reshape(NUMBERS, -1), axis=1)
 
 
 def must_agree(folder: Path, then: np.ndarray, now: np.ndarray) -> None:
@@ -86,49 +97,3 @@ def must_agree(folder: Path, then: np.ndarray, now: np.ndarray) -> None:
             f"checkpoint {folder} belongs to another run: at the state that was saved, its scores "
             "and steps were others. Use another folder, or delete this one."
         )
-
-
-def code_of(value: Any) -> str:
-    """A short name for the code of all functions in a value."""
-    hasher = hashlib.sha256()
-    for function in _functions(value):
-        code = getattr(function, "__code__", None)
-        if isinstance(code, CodeType):
-            _hash_code(hasher, code)
-            for cell in getattr(function, "__closure__", None) or ():
-                hasher.update(_plain(cell))
-    return hasher.hexdigest()[:16]
-
-
-def _functions(one: Any) -> Iterator[Any]:
-    if isinstance(one, functools.partial):  # JAX's own is one, too
-        yield from _functions(one.func)
-        for each in (*one.args, *one.keywords.values()):
-            yield from _functions(each)
-    elif isinstance(one, Value):
-        for each in fields(one).values():
-            yield from _functions(each)
-    elif isinstance(one, tuple | list):
-        for each in one:
-            yield from _functions(each)
-    elif callable(one):
-        yield one
-
-
-def _hash_code(hasher: Any, code: CodeType) -> None:
-    hasher.update(code.co_code)
-    hasher.update(repr((code.co_names, code.co_varnames)).encode())
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            _hash_code(hasher, constant)
-        elif isinstance(constant, int | float | str | None):
-            hasher.update(repr(constant).encode())
-
-
-def _plain(cell: Any) -> bytes:
-    """A number that a function closes over; other things have no name that lasts."""
-    try:
-        held = cell.cell_contents
-    except ValueError:  # empty
-        return b""
-    return repr(held).encode() if isinstance(held, bool | int | float | str) else b""

@@ -14,6 +14,7 @@ which is log(1 + |z|) for a = 0, and z itself for λ = 1. With λ in [0, 2] ever
 
 import json
 import math
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,6 +141,10 @@ class Exported:
         self.arrays, self.about = arrays, about
         fields: dict[str, Any] = {name: arrays[f"scaling.{name}"] for name in Scaling._fields}
         self.scaling = Scaling(**fields)
+        for n in range(about["layers"]):
+            if not all(np.isfinite(arrays[f"{kind}{n}"]).all() for kind in "wb"):
+                raise ValueError(f"layer {n} has numbers that are not finite")
+        self._must_predict()
 
     @classmethod
     def load(cls, path: Any) -> "Exported":
@@ -150,10 +155,18 @@ class Exported:
 
         Returns:
             The model.
+
+        Raises:
+            ValueError: if it is no such file, or its arrays do not fit together.
+            FileNotFoundError: if there is none.
         """
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        return cls(arrays, json.loads(arrays.pop("about").tobytes().decode()))
+        if not os.path.exists(path):
+            raise FileNotFoundError(f"there is no file {path}")
+        try:
+            return cls(*_read(path))
+        except Exception as error:
+            told = f"path must name a file of export, got {str(path)!r}: {error}"
+            raise ValueError(told) from error
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of y, or the most probable class.
@@ -193,6 +206,13 @@ class Exported:
         mean: np.ndarray = (chances / chances.sum(axis=2, keepdims=True)).mean(0)
         return mean
 
+    def _must_predict(self) -> None:
+        """In the middle of the table it was fitted to, whatever its arrays are."""
+        X, classes = self.scaling.x_centre[None], self.about["classes"]
+        told = self.predict_proba(X) if classes is not None else np.stack(self.predict(X, True))
+        if not np.isfinite(told).all() or (classes is not None and told.shape != (1, len(classes))):
+            raise ValueError("its arrays do not fit together")
+
     def _outputs(self, X: Any) -> np.ndarray:
         """Of every network for every row: (S, n, k)."""
         X = np.asarray(X, np.float64)
@@ -206,6 +226,17 @@ class Exported:
             x = np.maximum(x, 0.0) if n < layers - 1 else x
         result: np.ndarray = x.astype(np.float64)
         return result
+
+
+def _read(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    if not os.path.isfile(path):
+        raise ValueError("it is not a regular file")
+    with np.load(path, allow_pickle=False) as file:
+        # sizes are compared with the file before room is made for them
+        if sum(each.file_size for each in file.zip.infolist()) > os.path.getsize(path):
+            raise ValueError("it is compressed")
+        arrays = {name: file[name] for name in file.files}
+    return arrays, json.loads(arrays.pop("about").tobytes().decode())
 
 
 def capped(log_variance: np.ndarray, lowest: float, highest: float, bend: float) -> np.ndarray:

@@ -15,6 +15,7 @@ so that it takes three small products.
 """
 
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class DeployedPolicy:
         self.about = about
         self._discrete = about["actions"] == "discrete"
         count, inputs, width = weights[0].shape
-        self._inputs = inputs
+        self.inputs = inputs
         self._first = np.ascontiguousarray(weights[0].transpose(1, 0, 2).reshape(inputs, -1))
         self._offset = biases[0].reshape(-1)
         self._shape = count, 1, width
@@ -55,8 +56,8 @@ class DeployedPolicy:
             ValueError: if the observation has another size.
         """
         seen = np.asarray(observation, np.float32)
-        if seen.shape != (self._inputs,):
-            raise ValueError(f"observation must be {self._inputs} numbers, got shape {seen.shape}")
+        if seen.shape != (self.inputs,):
+            raise ValueError(f"observation must be {self.inputs} numbers, got shape {seen.shape}")
         x = (seen @ self._first + self._offset).reshape(self._shape)
         for weights, bias in self._rest:
             x = np.tanh(x) @ weights + bias
@@ -84,26 +85,40 @@ def load(path: Any) -> DeployedPolicy:
         >>> spos.rl.deployed.load(trained.export("pole.npz")).act([0.0, 0.0, 0.1, 0.0]).shape
         (1,)
     """
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"there is no file {path}")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        about = json.loads(arrays["__meta__"].tobytes())
-        form = about["format"]
-    except FileNotFoundError:
-        raise
+        policy = _read(path)
+        if not np.isfinite(policy.act(np.zeros(policy.inputs))).all():
+            raise ValueError("its numbers are too large to act")
     except Exception as error:
         told = f"path must name a file of Trained.export, got {str(path)!r}: {error}"
         raise ValueError(told) from error
-    if form != FORMAT:
-        raise ValueError(f"{path}: must be a file of format {FORMAT!r}, got {str(form)[:50]!r}")
+    return policy
+
+
+def _read(path: Any) -> DeployedPolicy:
+    if not os.path.isfile(path):
+        raise ValueError("it is not a regular file")
+    with np.load(path, allow_pickle=False) as file:
+        # sizes are compared with the file before room is made for them
+        if sum(each.file_size for each in file.zip.infolist()) > os.path.getsize(path):
+            raise ValueError("it is compressed")
+        arrays = {name: file[name] for name in file.files}
+    about = json.loads(arrays["__meta__"].tobytes())
+    if about["format"] != FORMAT:
+        raise ValueError(f"its format must be {FORMAT!r}, got {str(about['format'])[:50]!r}")
+    if about["actions"] not in ("discrete", "continuous"):
+        raise ValueError(f"its actions are {str(about['actions'])[:50]!r}")
     sizes = [about["observation_size"], *about["hidden"], about["size"]]
-    weights = [arrays.get(f"w{n}", np.empty(0)) for n in range(len(sizes) - 1)]
-    biases = [arrays.get(f"b{n}", np.empty(0)) for n in range(len(sizes) - 1)]
+    weights, biases = (
+        [arrays.get(f"{kind}{n}", np.empty(0)) for n in range(len(sizes) - 1)] for kind in "wb"
+    )
+    count = len(weights[0])
     for n, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
-        count = len(weights[0])
         shapes = (count, *sizes[n : n + 2]), (count, sizes[n + 1])
-        if (weight.shape, bias.shape) != shapes or not count:
-            raise ValueError(f"{path}: layer {n} must have the shapes {shapes}")
+        if (weight.shape, bias.shape) != shapes or not weight.size:
+            raise ValueError(f"layer {n} must have the shapes {shapes}")
         if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
-            raise ValueError(f"{path}: layer {n} has numbers that are not finite")
+            raise ValueError(f"layer {n} has numbers that are not finite")
     return DeployedPolicy(weights, biases, about)

@@ -20,6 +20,7 @@ from spos.dynamics.sampler import Sampler
 from spos.io.checkpoint import Checkpoint, fingerprint
 from spos.io.progress import Progress, wanted
 from spos.loop.arguments import Callback
+from spos.loop.code import LABEL, code_of
 from spos.loop.guard import NonFiniteError
 from spos.loop.run import run_key
 from spos.programs import compiled
@@ -118,6 +119,7 @@ class _Run:
             "seed": self.seed,
             "start": fingerprint(self.state.particles),
             "numbers": fingerprint(self.sampler),
+            LABEL: code_of(self.sampler),
         }
 
     def resume(self, saver: Checkpoint) -> None:
