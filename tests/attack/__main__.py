@@ -9,13 +9,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from attack.haste import hasty
 
 os.environ.update(hasty())  # before JAX is imported
 
 from attack import arguments, files, floats, interruptions, processes, soak, surroundings
-from attack.table import Score, summary
+from attack.table import Job, Journal, Score, summary
 
 NAMES = ("files", "arguments", "interruptions", "processes", "surroundings", "numbers", "soak")
 Group = Callable[[Score], str]  # the row of the table that a score counts in
@@ -27,18 +28,18 @@ def rooms(score: Score) -> str:
     return ".".join(parts[:2]) if len(parts) > 2 and parts[1].islower() else "spos"
 
 
-def attacks(chosen: argparse.Namespace) -> dict[str, tuple[Group, Iterable[Score]]]:
+def attacks(chosen: argparse.Namespace) -> dict[str, tuple[Group, Iterable[Job]]]:
     """Every attack: how its scores are grouped, and what makes them."""
     return {
-        "files": (lambda score: score.victim, files.everything(chosen.files)),
-        "arguments": (rooms, arguments.everything(chosen.calls)),
-        "interruptions": (lambda score: score.kind, interruptions.everything(chosen.ends)),
-        "processes": (lambda score: score.victim, processes.everything(chosen.kills)),
-        "surroundings": (lambda score: score.victim, surroundings.everything()),
-        "numbers": (lambda score: score.kind, floats.everything()),
+        "files": (lambda score: score.victim, files.jobs(chosen.files)),
+        "arguments": (rooms, arguments.jobs(chosen.calls)),
+        "interruptions": (lambda score: score.kind, interruptions.jobs(chosen.ends)),
+        "processes": (lambda score: score.victim, processes.jobs(chosen.kills)),
+        "surroundings": (lambda score: score.victim, surroundings.jobs()),
+        "numbers": (lambda score: score.kind, floats.jobs()),
         "soak": (
             lambda score: score.victim,
-            soak.everything(chosen.densities, chosen.fits),
+            soak.jobs(chosen.densities, chosen.fits),
         ),
     }
 
@@ -46,18 +47,21 @@ def attacks(chosen: argparse.Namespace) -> dict[str, tuple[Group, Iterable[Score
 def main() -> int:
     parser = argparse.ArgumentParser(prog="attack", description=__doc__)
     for name, count in {
-        "files": 10_000, "calls": 200, "ends": 200, "kills": 20, "densities": 200, "fits": 50,
+        "files": 10_000, "calls": 100, "ends": 200, "kills": 20, "densities": 200, "fits": 50,
     }.items():  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=count)
+    told = "what was found is kept in this file, and a campaign that was ended goes on"
+    parser.add_argument("--journal", type=Path, metavar="FILE", help=told)
     parser.add_argument("--only", nargs="+", default=NAMES, choices=NAMES)
     chosen = parser.parse_args()
     found: dict[str, dict[str, list[Score]]] = {}
     broken: list[str] = []
-    for name, (group, scores) in attacks(chosen).items():
+    journal = Journal(chosen.journal)
+    for name, (group, jobs) in attacks(chosen).items():
         if name not in chosen.only:
             continue
         began = time.process_time()
-        for score in scores:
+        for score in (score for job in jobs for score in journal.scores(job)):
             found.setdefault(name, {}).setdefault(group(score), []).append(score)
             broken += score.broken
             print(*score.broken, sep="\n", end="\n" if score.broken else "", flush=True)

@@ -34,7 +34,7 @@ from attack.given import (
     TRIALS,
     numpyro_model,
 )
-from attack.table import Score, report
+from attack.table import Job, Score, report
 from public_names import public_names
 from spos.adapters.model import ModelError
 
@@ -221,12 +221,13 @@ def _short(value: Any) -> str:
     return text if len(text) < 60 else f"{text[:57]}…"
 
 
-def everything(cases: int, names: Container[str] = ()) -> Iterator[Score]:
+def jobs(cases: int, names: Container[str] = ()) -> Iterator[Job]:
     """All functions, so many calls each, and a tenth where a call compiles a program."""
     for victim in victims():
         if not names or victim.name in names:
-            yield attack(victim, max(2, cases // 10) if victim.name in COSTLY else cases)
+            some = max(2, cases // 10) if victim.name in COSTLY else cases
+            yield Job(victim.name, lambda victim=victim, some=some: [attack(victim, some)])
 
 
 if __name__ == "__main__":
-    sys.exit(report(everything(int(sys.argv[1]), sys.argv[2:])))
+    sys.exit(report(jobs(int(sys.argv[1]), sys.argv[2:])))

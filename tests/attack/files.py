@@ -17,6 +17,7 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from attack.table import Score, report
-from attack.victims import Victim, victims
+from attack.table import Job, Score, report
+from attack.victims import KINDS, Victim, made
 
 SLOW = 5.0  # seconds, on a machine with other things to do
 
@@ -73,15 +74,19 @@ def _bits(leaf: Any) -> Any:
     return leaf.dtype.str, leaf.shape, np.asarray(leaf).tobytes()
 
 
-def everything(cases: int) -> Iterator[Score]:
+def jobs(cases: int) -> Iterator[Job]:
     """All attacks, so many of each kind, over all files that can be spoilt so."""
+    among = Counter(kind for kinds in KINDS.values() for kind in kinds)
+    for name, kinds in KINDS.items():
+        for kind in kinds:
+            share = math.ceil(cases / among[kind])
+            yield Job(f"files, {name}, {kind}", partial(_attack, name, kind, share))
+
+
+def _attack(name: str, kind: str, cases: int) -> Iterator[Score]:
     with tempfile.TemporaryDirectory() as folder:
-        files = list(victims(Path(folder)))
-        among = Counter(kind for victim in files for kind in victim.kinds)
-        for victim in files:
-            for kind in victim.kinds:
-                yield attack(victim, kind, math.ceil(cases / among[kind]))
+        yield attack(made(name, Path(folder)), kind, cases)
 
 
 if __name__ == "__main__":
-    sys.exit(report(everything(int(sys.argv[1]))))
+    sys.exit(report(jobs(int(sys.argv[1]))))

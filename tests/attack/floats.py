@@ -5,6 +5,7 @@ that says why not.
     PYTHONPATH=tests python -m attack.floats
 """
 
+import itertools
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from attack.table import Score, report
+from attack.table import Job, Score, report
 
 START = np.linspace(-1.0, 1.0, 16).reshape(8, 2)
 KINDS = ("float16", "bfloat16", "float32", "float64")
@@ -86,9 +87,10 @@ def _run(sampler: spos.Sampler, start: Any, dtype: Any) -> tuple[str, str | None
     return "done", None
 
 
-def everything() -> Iterator[Score]:
-    return (attack(method, kind) for method in METHODS for kind in KINDS)
+def jobs() -> Iterator[Job]:
+    for method, kind in itertools.product(METHODS, KINDS):
+        yield Job(f"{method}, {kind}", lambda each=(method, kind): [attack(*each)])
 
 
 if __name__ == "__main__":
-    sys.exit(report(everything()))
+    sys.exit(report(jobs()))

@@ -21,12 +21,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from attack import work
 from attack.haste import sharing_programs
-from attack.table import Score, report
+from attack.table import Job, Score, report
 from attack.victims import made
 
 Process = multiprocessing.process.BaseProcess
@@ -181,19 +182,28 @@ def plan(kills: int, rng: random.Random) -> list[End]:
     return ends
 
 
-def everything(kills: int, names: Iterable[str] = (), seed: int = 0) -> Iterator[Score]:
+def jobs(kills: int, names: Iterable[str] = (), seed: int = 0) -> Iterator[Job]:
     """So many kills in all, spread over all work, and the other signals."""
-    rng = random.Random(seed)
     chosen = list(names) or [*work.RUNS, *work.FILES]
-    rng.shuffle(chosen)
-    ends = plan(kills, rng)
+    ends = plan(kills, random.Random(seed))
+    for n, name in enumerate(chosen):
+        if share := ends[n :: len(chosen)]:
+            rng = random.Random(f"{seed} {name}")
+            yield Job(f"interruptions, {name}", partial(_attack, name, share, rng))
+
+
+@cache
+def _programs() -> tempfile.TemporaryDirectory[str]:
+    """One folder as long as this process lives: those that are started know no other."""
+    return tempfile.TemporaryDirectory()
+
+
+def _attack(name: str, ends: list[End], rng: random.Random) -> Iterator[Score]:
+    attack = attack_file if name in work.FILES else attack_run
+    os.environ.update(sharing_programs(_programs().name))
     with tempfile.TemporaryDirectory() as folder:
-        os.environ.update(sharing_programs(Path(folder) / "programs"))
-        for n, name in enumerate(chosen):
-            attack = attack_file if name in work.FILES else attack_run
-            if share := ends[n :: len(chosen)]:
-                yield from attack(name, share, Path(folder) / str(n), rng)
+        yield from attack(name, ends, Path(folder) / "work", rng)
 
 
 if __name__ == "__main__":
-    sys.exit(report(everything(int(sys.argv[1]), sys.argv[2:])))
+    sys.exit(report(jobs(int(sys.argv[1]), sys.argv[2:])))

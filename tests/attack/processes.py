@@ -22,7 +22,7 @@ import numpy as np
 
 import spos
 import started
-from attack.table import Score, report
+from attack.table import Job, Score, report
 
 SOON = 30.0  # seconds, in which the other process ends
 START = 300.0  # seconds, in which both begin
@@ -110,7 +110,11 @@ def left_alone(folder: Path, steps: int) -> dict[str, np.ndarray] | None:
         return dict(found)
 
 
-def everything(kills: int) -> Iterator[Score]:
+def jobs(kills: int) -> Iterator[Job]:
+    yield Job("two processes", lambda: attack(kills))
+
+
+def attack(kills: int) -> Iterator[Score]:
     """One run, killed so many times."""
     rng, steps = random.Random(0), STEPS * max(kills, 1)
     with tempfile.TemporaryDirectory() as name:
@@ -131,4 +135,4 @@ def everything(kills: int) -> Iterator[Score]:
 
 
 if __name__ == "__main__":
-    sys.exit(report(everything(int(sys.argv[1]))))
+    sys.exit(report(jobs(int(sys.argv[1]))))

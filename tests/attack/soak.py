@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import spos
-from attack.table import Score, report
+from attack.table import Job, Score, report
 
 WARM = 40  # calls until all that is kept once is there: programs, pools, caches
 MOST = 0.35  # megabytes a call, after that
@@ -62,10 +62,14 @@ def judged(name: str, rooms: list[float], warm: int) -> Score:
     return Score(name, "soak", len(rooms), 0, len(rooms) if not broken else 0, broken)
 
 
-def everything(num_densities: int, num_fits: int) -> Iterator[Score]:
-    yield judged("fresh log-densities", densities(num_densities), WARM)
-    yield judged("fits of an estimator", fits(num_fits), 10)
+def jobs(num_densities: int, num_fits: int) -> Iterator[Job]:
+    work = {
+        "fresh log-densities": lambda name: judged(name, densities(num_densities), WARM),
+        "fits of an estimator": lambda name: judged(name, fits(num_fits), 10),
+    }
+    for name, run in work.items():
+        yield Job(name, lambda name=name, run=run: [run(name)])
 
 
 if __name__ == "__main__":
-    sys.exit(report(everything(int(sys.argv[1]), int(sys.argv[2]))))
+    sys.exit(report(jobs(int(sys.argv[1]), int(sys.argv[2]))))

@@ -8,6 +8,7 @@ plain start, and nothing of it may be a traceback.
 """
 
 import contextlib
+import functools
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from attack.table import Score, report
+from attack.table import Job, Score, report
 
 SECONDS = 1200.0
 NOBODY = 65534
@@ -214,6 +215,7 @@ SHELL = {
 OTHERS: tuple[Callable[[str], Score], ...] = (read_only, full_disk)
 
 
+@functools.cache
 def bits_of_plain_start() -> str:
     with tempfile.TemporaryDirectory() as name:
         ran = start(Case("plain", PLAIN), Path(name))
@@ -221,12 +223,14 @@ def bits_of_plain_start() -> str:
     return ran.stdout.strip()
 
 
-def everything() -> Iterator[Score]:
-    bits = bits_of_plain_start()
-    yield from (attack(case, bits) for case in CASES)
-    yield from (shell(name, command) for name, command in SHELL.items())
-    yield from (other(bits) for other in OTHERS)
+def jobs() -> Iterator[Job]:
+    for case in CASES:
+        yield Job(case.name, lambda case=case: [attack(case, bits_of_plain_start())])
+    for name, command in SHELL.items():
+        yield Job(name, lambda name=name, command=command: [shell(name, command)])
+    for other in OTHERS:
+        yield Job(other.__name__, lambda other=other: [other(bits_of_plain_start())])
 
 
 if __name__ == "__main__":
-    sys.exit(report(everything()))
+    sys.exit(report(jobs()))

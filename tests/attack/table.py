@@ -1,7 +1,9 @@
 """What attacks found, and the tables in which it is told."""
 
+import json
 import resource
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 COLUMNS = ("tried", "refused", "done", "broken")
@@ -18,12 +20,39 @@ class Score(NamedTuple):
     broken: list[str]
 
 
-def report(scores: Iterable[Score]) -> int:
-    """Print a line for each as it comes, and what broke; the exit code."""
+class Job(NamedTuple):
+    """A part of a campaign, which may be done in a process of its own."""
+
+    name: str
+    run: Callable[[], Iterable[Score]]
+
+
+class Journal:
+    """What was found so far, one job a line, so that a campaign that was ended goes on; several
+    processes may write to it. Without a path it is forgotten."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        told = (json.loads(line) for line in lines)
+        self.found = {name: [Score(*each) for each in scores] for name, scores in told}
+
+    def scores(self, job: Job) -> list[Score]:
+        """Of a job, which is done if nobody has done it."""
+        if job.name not in self.found:
+            self.found[job.name] = list(job.run())
+            if self.path is not None:
+                with self.path.open("a") as file:
+                    file.write(json.dumps([job.name, self.found[job.name]]) + "\n")
+        return self.found[job.name]
+
+
+def report(jobs: Iterable[Job]) -> int:
+    """Print a line for each score as it comes, and what broke; the exit code."""
     line = "{:<36} {:<13} {:>8} {:>8} {:>8} {:>8}"
     print(line.format("victim", "kind", *COLUMNS))
     broken, cases = [], 0
-    for score in scores:
+    for score in (score for job in jobs for score in job.run()):
         print(line.format(*score[:5], len(score.broken)), flush=True)
         broken += score.broken
         cases += score.cases

@@ -269,3 +269,8 @@ MAKERS: dict[str, Callable[[Path], Victim]] = {
         *(_estimator, _export, _record, _run, _data),
     )
 }
+KINDS = dict.fromkeys(MAKERS, ARCHIVED) | {
+    "export": ZIPPED,
+    "record": TEXT,
+    "data": ZIPPED,
+}

@@ -80,9 +80,7 @@ def _probe(sampler: Sampler, key: jax.Array, state: State, batch: PyTree) -> jax
 
 def some_numbers(cloud: Particles) -> tuple[jax.Array, jax.Array]:
     """Entries of the first particles, and sums of all of theirs with random signs."""
-    few = jax.tree.map(
-        lambda leaf: leaf[:NUMBERS], cloud
-    )  # sharded leaves must not be joined whole
+    few = jax.tree.map(lambda leaf: leaf[:NUMBERS], cloud)  # sharded leaves are not joined whole
     entries = flatten(few).ravel().astype(jnp.float32)
     spread = np.linspace(0, entries.size - 1, NUMBERS).round().astype(int)
     signs = jax.random.rademacher(jax.random.key(0), entries.shape, entries.dtype)
