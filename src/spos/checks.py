@@ -197,11 +197,7 @@ def array(name: str, value: Any) -> Any:
     """A numeric array, of NumPy, JAX or what becomes one, whose numbers JAX can hold."""
     if is_traced(value):
         return value
-    if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(
-            f"{name} must be an array without a mask, got a masked array: fill it, or leave the "
-            "masked rows out"
-        )
+    no_mask(name, value)
     for method in ("to_numpy", "toarray"):  # tables of pandas and the like, and sparse matrices
         if hasattr(value, method):
             raise TypeError(
@@ -229,12 +225,20 @@ def array(name: str, value: Any) -> Any:
     return value
 
 
+def no_mask(name: str, value: Any) -> None:
+    """Everybody who makes an array of one that is masked would forget the mask without a word."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} must be an array without a mask, got a masked array: fill it, or leave the "
+            "masked rows out"
+        )
+
+
 def numbers(name: str, values: Any) -> Any:
     """Real numbers, as an array of any shape; lists of them will do."""
     if is_traced(values):
         return values
-    if isinstance(values, np.ma.MaskedArray):
-        array(name, values)
+    no_mask(name, values)
     try:
         found = np.asarray(values)
     except ValueError:  # rows of unequal lengths

@@ -195,6 +195,9 @@ def test_another_model_is_not_taken_for_the_fitted_one(in_both):
         in_both["pymc"].with_model(spos.from_numpyro(in_numpyro, X, Y))
     with pytest.raises(TypeError, match=r"model must come from spos\.from_numpyro"):
         in_both["pymc"].with_model(in_numpyro)
+    for name, others in {"x": (X + 1.0, Y), "y": (X, Y + 1.0)}.items():
+        with pytest.raises(ValueError, match=f"arguments that were fitted, and its {name} is ano"):
+            in_both["numpyro"].with_model(spos.from_numpyro(in_numpyro, *others))
 
 
 @pytest.mark.parametrize("language", ["numpyro", "pymc"])

@@ -138,6 +138,11 @@ def test_a_model_that_counts_its_data_gets_them_as_constants():
     assert model.shapes == {"mean": (3,)}
 
 
+def test_a_mask_is_not_forgotten():
+    with pytest.raises(TypeError, match="arguments of regression must be an array without a mask"):
+        spos.from_numpyro(regression, np.ones((4, 2)), y=np.ma.masked_less(np.arange(4.0), 1.0))
+
+
 def test_improper_priors_are_fine():
     def flat(y):
         positive = dist.ImproperUniform(dist.constraints.positive, (), ())

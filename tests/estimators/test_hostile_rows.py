@@ -40,6 +40,19 @@ def test_features_that_never_varied_say_nothing():
     assert Y.min() < told[0] < Y.max()
 
 
+@pytest.mark.parametrize("name", ["X", "y", "sample_weight"])
+def test_a_mask_is_not_forgotten(name):
+    given = {"X": X, "y": Y, "sample_weight": np.ones(60)}
+    given[name] = np.ma.masked_less(given[name], 0.0)
+    with pytest.raises(TypeError, match=f"{name} must be an array without a mask"):
+        SPOSRegressor(**SMALL).fit(**given)
+
+
+def test_nor_is_that_of_rows_to_predict_at(plain):
+    with pytest.raises(TypeError, match="X must be an array without a mask"):
+        plain.predict(np.ma.masked_less(X, 0.0))
+
+
 @pytest.mark.parametrize("part", ["weights", "units"])
 def test_a_file_whose_numbers_are_none_is_refused(plain, tmp_path, part):
     spoilt = SPOSRegressor(**SMALL)

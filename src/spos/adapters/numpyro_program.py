@@ -19,6 +19,7 @@ import numpy as np
 from numpyro import handlers
 from numpyro.primitives import Messenger
 
+from spos import checks
 from spos.adapters.model import Arguments
 from spos.names import leaf_name
 from spos.types import PyTree
@@ -77,6 +78,8 @@ class Program:
     def of(cls, model: Any, own: Arguments, travel: bool) -> tuple["Program", tuple[Any, ...]]:
         """The program and its data; without `travel` arrays are constants of the program."""
         leaves, structure = jax.tree.flatten(own)
+        for leaf in leaves:
+            checks.no_mask(f"arguments of {getattr(model, '__name__', 'the model')}", leaf)
         moves = [travel and _is_data(leaf) for leaf in leaves]
         fixed = tuple(DATA if m else leaf for m, leaf in zip(moves, leaves, strict=True))
         data = tuple(jnp.asarray(leaf) for m, leaf in zip(moves, leaves, strict=True) if m)

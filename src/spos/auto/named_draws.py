@@ -86,7 +86,7 @@ class NamedDraws(Result):
             The fit.
 
         Raises:
-            ValueError: the model has other parameters.
+            ValueError: the model has other parameters, or other data.
 
         Example:
             >>> import numpyro, numpyro.distributions as dist
@@ -105,6 +105,12 @@ class NamedDraws(Result):
                 f"were fitted, got {model!r}"
             )
         model.flatten(self.history)  # which complains if it cannot
+        for fitted, given in zip(self._data(), model.data(), strict=True):
+            for name, array in fitted.items():
+                if not _same(array, given.get(name)):
+                    raise ValueError(
+                        f"model must have the arguments that were fitted, and its {name} is another"
+                    )
         return replace(self, model=model)
 
     def to_arviz(
@@ -203,6 +209,11 @@ class NamedDraws(Result):
         if isinstance(self.draws, Mapping):
             return {name: named[name] for name in self.draws if name in named} | named
         return named
+
+
+def _same(one: np.ndarray, other: Any) -> bool:
+    floats = one.dtype.kind == "f" and other is not None
+    return bool(np.array_equal(one, other, equal_nan=floats))
 
 
 def _plain_labels(labels: Any) -> Any:

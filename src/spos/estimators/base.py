@@ -176,6 +176,8 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
     def _rows(self, X: Any, y: Any, sample_weight: Any, fresh: bool, known: bool) -> Rows:
         if streamed.is_source(X):
             return streamed.rows_of(self, X, y, sample_weight, fresh, known)
+        for name, given in {"X": X, "y": y, "sample_weight": sample_weight}.items():
+            checks.no_mask(name, given)
         X, y = validate_data(
             self,
             X,
@@ -277,6 +279,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
+        checks.no_mask("X", X)
         return self._prepared(validate_data(self, X, dtype=np.float64, reset=False))
 
     def _prepared(self, X: np.ndarray) -> np.ndarray:
