@@ -176,13 +176,11 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
     def _rows(self, X: Any, y: Any, sample_weight: Any, fresh: bool, known: bool) -> Rows:
         if streamed.is_source(X):
             return streamed.rows_of(self, X, y, sample_weight, fresh, known)
-        for name, given in {"X": X, "y": y, "sample_weight": sample_weight}.items():
-            checks.no_mask(name, given)
-        X, y = validate_data(
+        checks.no_mask("sample_weight", sample_weight)
+        X, y = validated(
             self,
             X,
             y,
-            dtype=np.float64,
             reset=fresh,
             ensure_min_samples=2 if fresh else 1,
             y_numeric=self._numbers,
@@ -279,8 +277,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        checks.no_mask("X", X)
-        return self._prepared(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._prepared(validated(self, X, reset=False))
 
     def _prepared(self, X: np.ndarray) -> np.ndarray:
         """X as the networks see it."""
@@ -298,3 +295,10 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "particles_")
+
+
+def validated(estimator: Any, *given: Any, **options: Any) -> Any:
+    """X, and y where it is given: scikit-learn's own check, which would forget a mask."""
+    for name, each in zip(("X", "y"), given, strict=False):
+        checks.no_mask(name, each)
+    return validate_data(estimator, *given, dtype=np.float64, **options)

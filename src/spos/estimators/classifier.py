@@ -15,9 +15,9 @@ from scipy.special import softmax, xlogy
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from spos.estimators.base import NetworkEstimator
+from spos.estimators.base import NetworkEstimator, validated
 from spos.networks import predict
 from spos.targets import likelihoods
 
@@ -184,7 +184,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
             One value for each row.
         """
         check_is_fitted(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, reset=False)
+        X, y = validated(self, X, y, reset=False)
         return self._log_predictive(self._prepared(X), self._places(y).astype(np.int32))
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from spos import checks
 from spos.estimators import choice, mixture, plot
-from spos.estimators.base import NetworkEstimator
+from spos.estimators.base import NetworkEstimator, validated
 from spos.networks import predict
 from spos.networks.rows import Rows, Scaling, scaling_of
 from spos.targets import likelihoods
@@ -239,9 +239,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
             One value for each row.
         """
         check_is_fitted(self)
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, reset=False, y_numeric=True, multi_output=True
-        )
+        X, y = validated(self, X, y, reset=False, y_numeric=True, multi_output=True)
         return self._log_density(X, self._encode(y, known=True))
 
     def _log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
