@@ -213,6 +213,26 @@ def test_progress_shows_rate_time_left_and_what_the_particles_do(sampler, monkey
     assert ("\r" in text) == (stream is Terminal)
 
 
+class Broken(Terminal):
+    """A terminal that was closed meanwhile."""
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [None, closed(), Broken()], ids=["none", "closed", "broken"])
+def test_a_run_goes_on_where_nobody_can_look_any_more(sampler, monkeypatch, stream):
+    monkeypatch.setattr("sys.stderr", stream)
+    for progress in (None, True):
+        assert spos.sample(sampler, START, 3, progress=progress).num_steps == 3
+
+
 def test_progress_is_quiet_where_nobody_looks(sampler, monkeypatch):
     screen = io.StringIO()
     monkeypatch.setattr(sys, "stderr", screen)

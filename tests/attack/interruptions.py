@@ -43,7 +43,7 @@ SIGNALS = {
 POLITE = [kind for kind in SIGNALS if kind != "kill"]
 COMPILING, SAVING, RUNNING = "compiling", "saving", "running"
 MOMENTS = (COMPILING, SAVING, RUNNING)
-ENDINGS = 3  # of a run, before it is left alone
+ENDINGS = 5  # of a run, before it is left alone
 
 
 class End(NamedTuple):
@@ -120,7 +120,7 @@ def attack_run(name: str, ends: list[End], folder: Path, rng: random.Random) -> 
     if whole is None:
         yield Score(name, "alone", 1, 0, 0, [f"{name}: did not come to an end"])
         return
-    left, warm = list(ends), undisturbed(name, folder / "again")[1]
+    left, warm = list(ends), 0.8 * cold  # with its programs at hand it is quicker
     for number in range(10 * len(ends)):
         if not left:
             return

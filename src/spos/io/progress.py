@@ -1,4 +1,8 @@
-"""One line on the terminal that says how far a long run is."""
+"""One line on the terminal that says how far a long run is.
+
+Nobody's run ends because nobody looks any more: where the stream is closed, as that of a daemon, or
+closes on the way, as a pipe does, nothing more is shown.
+"""
 
 import math
 import sys
@@ -13,8 +17,8 @@ class Progress:
         self, label: str, total: int, *, done: int = 0, stream: TextIO | None = None
     ) -> None:
         self.label, self.total = label, total
-        self._stream = stream or sys.stderr
-        self._live = self._stream.isatty()
+        self._stream: TextIO | None = stream or sys.stderr
+        self._live = _is_terminal(self._stream)
         self._began, self._start, self._shown = time.monotonic(), done, -math.inf
         self._width = 0
 
@@ -27,16 +31,23 @@ class Progress:
         self._shown = now
         line = self._line(done, now - self._began, values)
         if self._live:
-            self._stream.write("\r" + line.ljust(self._width))
+            self._write("\r" + line.ljust(self._width))
             self._width = len(line)
         else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+            self._write(line + "\n")
 
     def close(self) -> None:
         if self._live and self._width:
-            self._stream.write("\n")
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(text)
             self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None
 
     def _line(self, done: int, elapsed: float, values: dict[str, float]) -> str:
         share = done / self.total if self.total else 1.0
@@ -60,4 +71,11 @@ def clock(seconds: float) -> str:
 
 def wanted(choice: bool | None) -> bool:
     """None means: only where someone is looking."""
-    return sys.stderr.isatty() if choice is None else choice
+    return _is_terminal(sys.stderr) if choice is None else choice
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
