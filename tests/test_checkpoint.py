@@ -1,9 +1,7 @@
 """A run that was cut short goes on and ends in the same bits, or says why it does not."""
 
-import random
 import subprocess
 import sys
-import time
 
 import jax
 import jax.numpy as jnp
@@ -234,57 +232,3 @@ def test_another_optimizer_is_refused_in_a_sentence(tmp_path, monkeypatch):
     sample(tmp_path, 12, with_optimizer())
     with pytest.raises(ValueError, match="its state has another form, as with another optimizer"):
         sample(tmp_path, 40, with_optimizer(momentum=0.9))
-
-
-KILLS, CALLS, STEPS_A_CALL = 4, 45, 20  # `make attack` has many more
-NUM_STEPS = KILLS * CALLS * STEPS_A_CALL + 500  # more than so many killed processes can do
-PROGRAM = f"""
-import sys, time
-import jax, jax.numpy as jnp
-import spos
-
-folder, path, calls_left = sys.argv[1], sys.argv[2], int(sys.argv[3])
-
-def callback(state, info):
-    global calls_left
-    print(int(state.step), flush=True)
-    calls_left -= 1
-    time.sleep(0.004 if calls_left > 0 else 600 if calls_left == 0 else 0)
-
-sampler = spos.spos(lambda t: -0.5 * jnp.sum(t**2), 0.1, kernel=spos.rbf(1.0))
-start = jax.random.normal(jax.random.key(0), (20, 3))
-result = spos.sample(sampler, start, {NUM_STEPS}, seed=5, history_every=10, progress=False,
-                     callback=callback, callback_every={STEPS_A_CALL},
-                     checkpoint=folder, checkpoint_every=0.02)
-result.save(path)
-"""
-
-
-def start_program(folder, path, calls):
-    """Runs to the end, or with a positive number of `calls` holds still after so many."""
-    # a kill must never leave a damaged file, so that the warning about one is an error
-    options = ["-W", "error::RuntimeWarning", "-c", PROGRAM]
-    command = [sys.executable, *options, str(folder), str(path), str(calls)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-def test_a_run_killed_at_random_moments_ends_in_the_same_bits(tmp_path):
-    moments = random.Random(3)
-    folder, broken, whole = tmp_path / "run", tmp_path / "broken.npz", tmp_path / "whole.npz"
-    reached = []
-    for _ in range(KILLS):
-        with start_program(folder, broken, CALLS) as process:
-            for _ in range(moments.randint(1, CALLS - 10)):
-                assert process.stdout.readline()
-            time.sleep(moments.uniform(0.0, 0.03))
-            process.kill()
-        assert process.returncode == -9
-        reached.append(max(steps_on_disk(folder), default=0))
-    assert sorted(reached) == reached
-    assert len(set(reached)) >= KILLS // 2  # most of them got further than the one before
-    programs = [start_program(folder, broken, 0), start_program(tmp_path / "other", whole, 0)]
-    for process in programs:
-        process.communicate(timeout=120)
-        assert process.returncode == 0
-    assert_same(spos.load(broken), spos.load(whole))
-    assert len(list(folder.iterdir())) == 2

@@ -28,23 +28,27 @@ class Job(NamedTuple):
 
 
 class Journal:
-    """What was found so far, one job a line, so that a campaign that was ended goes on; several
-    processes may write to it. Without a path it is forgotten."""
+    """What was found so far, one job a line, so that a campaign that was ended goes on, or several
+    processes share it. Without a path it is forgotten."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        lines = path.read_text().splitlines() if path is not None and path.exists() else []
-        told = (json.loads(line) for line in lines)
-        self.found = {name: [Score(*each) for each in scores] for name, scores in told}
 
     def scores(self, job: Job) -> list[Score]:
         """Of a job, which is done if nobody has done it."""
-        if job.name not in self.found:
-            self.found[job.name] = list(job.run())
-            if self.path is not None:
-                with self.path.open("a") as file:
-                    file.write(json.dumps([job.name, self.found[job.name]]) + "\n")
-        return self.found[job.name]
+        done = self._read()
+        if job.name in done:
+            return done[job.name]
+        found = list(job.run())
+        if self.path is not None:
+            with self.path.open("a") as file:
+                file.write(json.dumps([job.name, found]) + "\n")
+        return found
+
+    def _read(self) -> dict[str, list[Score]]:
+        known = self.path is not None and self.path.exists()
+        lines = self.path.read_text().splitlines() if known else []  # type: ignore[union-attr]
+        return {name: [Score(*each) for each in scores] for name, scores in map(json.loads, lines)}
 
 
 def report(jobs: Iterable[Job]) -> int:

@@ -7,6 +7,7 @@ A short chunk makes a run look at its folder often, so that signals meet it whil
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -132,6 +133,7 @@ def do(name: str, folder: str, cold: bool) -> None:
     sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (until the process ends)
     if cold:
         jax.config.update("jax_enable_compilation_cache", False)
+    warnings.filterwarnings("error", "checkpoint skipped")  # no end may leave a damaged file
     place = Path(folder)
     if name in FILES:
         rewritten(name, place)

@@ -25,6 +25,7 @@ TARGETS = {
     "softplus": jax.nn.softplus,
     "a step": lambda x: jnp.where(x > 0, 0.0, -5.0),
     "a scale of 1e-8": lambda x: -0.5 * (x / 1e-8) ** 2,
+    "a scale of 1e8": lambda x: -0.5 * (x / 1e8) ** 2,
     "a box": lambda x: jnp.where(jnp.abs(x) < 3, 0.0, -jnp.inf),
     "a spike": spike,
 }
@@ -45,8 +46,10 @@ def test_a_target_without_a_law_is_refused_with_the_reason(name):
         fit(name)
 
 
-@pytest.mark.parametrize(("name", "sd"), [("a scale of 1e-8", 1e-8), ("a box", 3**0.5)])
-def test_a_narrow_law_and_a_box_are_sampled(name, sd):
+@pytest.mark.parametrize(
+    ("name", "sd"), [("a scale of 1e-8", 1e-8), ("a scale of 1e8", 1e8), ("a box", 3**0.5)]
+)
+def test_any_scale_and_a_box_are_sampled(name, sd):
     found = fit(name)
     assert found.converged, found.report()
     draws = np.asarray(found.draws, np.float64)
