@@ -13,10 +13,11 @@ import jax
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from spos import checks
 from spos.estimators import saved, streamed, useful
+from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.looks import pooled
 from spos.networks.methods import FULL_STEP as FULL_WIDTH
@@ -174,9 +175,9 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         return self
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, fresh: bool, known: bool) -> Rows:
+        checks.no_mask("sample_weight", sample_weight)
         if streamed.is_source(X):
             return streamed.rows_of(self, X, y, sample_weight, fresh, known)
-        checks.no_mask("sample_weight", sample_weight)
         X, y = validated(
             self,
             X,
@@ -295,10 +296,3 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "particles_")
-
-
-def validated(estimator: Any, *given: Any, **options: Any) -> Any:
-    """X, and y where it is given: scikit-learn's own check, which would forget a mask."""
-    for name, each in zip(("X", "y"), given, strict=False):
-        checks.no_mask(name, each)
-    return validate_data(estimator, *given, dtype=np.float64, **options)

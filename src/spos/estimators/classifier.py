@@ -17,7 +17,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from spos.estimators.base import NetworkEstimator, validated
+from spos.estimators.base import NetworkEstimator
+from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.targets import likelihoods
 

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from spos import checks
 from spos.estimators import choice, mixture, plot
-from spos.estimators.base import NetworkEstimator, validated
+from spos.estimators.base import NetworkEstimator
+from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.rows import Rows, Scaling, scaling_of
 from spos.targets import likelihoods

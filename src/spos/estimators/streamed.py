@@ -12,8 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_y, validate_data
+from sklearn.utils.validation import _check_y
 
+from spos import checks
+from spos.estimators.validation import validated
 from spos.networks import rows as in_memory
 from spos.networks.rows import Random, Rows, Scaling, pad_columns, scaled
 
@@ -69,6 +71,7 @@ class Inputs:
 
 def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, fresh: bool, known: bool) -> Rows:
     """The rows of an estimator, of which X stays where it is, after a look at all of it."""
+    checks.no_mask("y", y)
     y = _check_y(np.asarray(y), multi_output=model._numbers, y_numeric=model._numbers)
     weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     if not len(X) == len(y) == len(weights):
@@ -79,7 +82,7 @@ def rows_of(model: Any, X: Any, y: Any, sample_weight: Any, fresh: bool, known: 
     if not (weights >= 0).all() or not weights.any():
         raise ValueError("sample_weight must be at least 0, and above 0 for at least one row")
     for block in _blocks(X):
-        validate_data(model, block, dtype=np.float64, reset=fresh)
+        validated(model, block, reset=fresh)
         fresh = False
     inputs: Any = Inputs(X)
     return Rows(inputs, model._encode(y, known), model._class_weights(y, weights))
