@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of X and y, and what they let pass: a mask, which would be forgotten."""
+"""scikit-learn's checks of X and y, and what they let pass: a mask, which would be forgotten."""
 
 from typing import Any
 
