@@ -30,7 +30,7 @@ from spos.auto.engine import (
 from spos.auto.result import Fit
 from spos.io import archive
 from spos.io.checkpoint import fingerprint
-from spos.loop.identity import code_of
+from spos.loop.code import code_of
 from spos.mesh import check_mesh
 from spos.mesh.orders import Orders
 from spos.mesh.processes import (
