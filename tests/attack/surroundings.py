@@ -21,7 +21,6 @@ from typing import NamedTuple
 from attack.table import Job, Score, report
 
 SECONDS = 1200.0
-NOBODY = 65534
 RUN = """
 import numpy as np, spos, jax.numpy as jnp
 def log_prob(theta): return -0.5 * jnp.sum(theta**2)
@@ -57,12 +56,16 @@ model = SPOSRegressor((), method="svgd", n_particles=3, num_steps=50, random_sta
 one, two = (cross_val_score(model, X, X[:, 0], cv=2, n_jobs=n, error_score="raise") for n in (1, 2))
 print("same" if (one == two).all() else f"{one} {two}")
 """
-SAVED = (
+# as another user only after all is imported, which that user might not be allowed to read
+NOBODYS = (
     RUN
     + """
-import sys, warnings
-warnings.simplefilter("ignore")
-print(run(checkpoint=sys.argv[1]))
+import os, sys
+run()
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+run(checkpoint=sys.argv[1])
 """
 )
 LARGE = """
@@ -108,7 +111,7 @@ ALL_AT_ONCE = Case(  # for the short form: one process; -O would compile all of 
 )
 
 
-def start(case: Case, folder: Path, **options: object) -> subprocess.CompletedProcess[str]:
+def start(case: Case, folder: Path) -> subprocess.CompletedProcess[str]:
     """The program of a case, in a folder of its own."""
     (folder / "ran.py").write_text(RUN)
     (folder / "program.py").write_text(case.program)
@@ -124,17 +127,16 @@ def start(case: Case, folder: Path, **options: object) -> subprocess.CompletedPr
         capture_output=True,
         text=True,
         timeout=SECONDS,
-        **options,
     )
 
 
-def attack(case: Case, bits: str, **options: object) -> Score:
+def attack(case: Case, bits: str) -> Score:
     """One case; `bits` are those of the plain start."""
     broken = []
     with tempfile.TemporaryDirectory() as name:
         os.chmod(name, 0o755)
         try:
-            ran = start(case, Path(name), **options)
+            ran = start(case, Path(name))
         except subprocess.TimeoutExpired:
             return Score(case.name, "surroundings", 1, 0, 0, [f"{case.name}: took too long"])
     if case.refuses is not None:
@@ -161,26 +163,13 @@ def shell(name: str, command: str) -> Score:
 
 def read_only(bits: str) -> Score:
     """A checkpoint in a folder that another user may not write to: the run is refused."""
+    name = "read-only folder, another user"
     if os.geteuid() != 0:
-        return Score("read-only folder (skipped: not root)", "surroundings", 0, 0, 0, [])
-    with tempfile.TemporaryDirectory() as name:
-        os.chmod(name, 0o755)
-        case = Case(
-            "read-only folder, another user",
-            SAVED,
-            arguments=(f"{name}/run",),
-            environment={
-                "HOME": "/nonexistent",
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "JAX_COMPILATION_CACHE_DIR": None,
-            },
-            refuses="Permission denied",
-        )
-        try:
-            return attack(case, bits, user=NOBODY, group=NOBODY, extra_groups=[])
-        except PermissionError:
-            told = "read-only folder (skipped: another user cannot start Python here)"
-            return Score(told, "surroundings", 0, 0, 0, [])
+        return Score(f"{name} (skipped: not root)", "surroundings", 0, 0, 0, [])
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        case = Case(name, NOBODYS, arguments=(f"{folder}/run",), refuses="Permission denied")
+        return attack(case, bits)
 
 
 @contextlib.contextmanager
