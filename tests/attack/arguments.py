@@ -76,6 +76,7 @@ COSTLY = (  # where a call that succeeds compiles a program
     "spos.find_mode",
     "spos.advance",
     "spos.rl.train",
+    "spos.rl.train_stack",
     "spos.theory.pilot",
     "spos.theory.constants",
     "spos.diagnostics.bias",
@@ -144,6 +145,9 @@ def _victim(name: str, call: Callable[..., Any]) -> Victim:
             good[each.name] = GOOD.get(each.name, None if needed else each.default)
     if name == "spos.diagnostics.bias":
         good.pop("num_particles", None)
+    if name == "spos.rl.train_stack":
+        one = spos.rl.learner("cartpole", num_iterations=1, num_particles=2, num_episodes=1)
+        good = {"learners": [one], "seeds": [0]}
     if name == "spos.rl.train":
         good |= {"num_iterations": 1, "num_particles": 2, "num_episodes": 1, "hidden": [3]}
     if inspect.isclass(call) and name != "spos.theory.Pilot":

@@ -231,7 +231,8 @@ class Exported:
 def _read(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if not os.path.isfile(path):
         raise ValueError("it is not a regular file")
-    with np.load(path, allow_pickle=False) as file:
+    # opened here: NumPy leaves a file open that is no archive
+    with open(path, "rb") as whole, np.load(whole, allow_pickle=False) as file:
         # sizes are compared with the file before room is made for them
         if sum(each.file_size for each in file.zip.infolist()) > os.path.getsize(path):
             raise ValueError("it is compressed")

@@ -6,7 +6,7 @@ once. What a run of the stack leaves behind is what `Learner.train` would have, 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -47,10 +47,7 @@ def train_stack(learners: Sequence[Learner], seeds: Sequence[int]) -> list[Train
         >>> [trained.returns.shape for trained in spos.rl.train_stack(some, seeds=[0, 0])]
         [(2, 2), (2, 2)]
     """
-    if not learners or len(learners) != len(seeds):
-        raise ValueError(f"seeds must be one for each of {len(learners)} learners, got {seeds!r}")
-    for seed in seeds:
-        checks.seed("seeds", seed)
+    learners, seeds = _checked(learners, seeds)
     kind: Any = jax.tree.structure(learners[0].sampler)
     for learner in learners:
         if not isinstance(learner.environment, Environment):
@@ -69,6 +66,20 @@ def train_stack(learners: Sequence[Learner], seeds: Sequence[int]) -> list[Train
         particles, memory = jax.tree.map(lambda leaf, n=n: leaf[n], ends)
         found.append(learner._trained(particles, memory, seed, seconds))
     return found
+
+
+def _checked(learners: Any, seeds: Any) -> tuple[list[Learner], list[int]]:
+    if not isinstance(learners, list | tuple) or not learners:
+        raise TypeError(f"learners must be a list of spos.rl.learner(...), got {learners!r}")
+    for learner in learners:
+        if not isinstance(learner, Learner):
+            raise TypeError(f"learners must be of spos.rl.learner(...), got {learner!r}")
+    if not isinstance(seeds, Iterable) or isinstance(seeds, str | bytes):
+        raise TypeError(f"seeds must be whole numbers, one for each learner, got {seeds!r}")
+    whole = [checks.seed("seeds", seed) for seed in seeds]
+    if len(whole) != len(learners):
+        raise ValueError(f"seeds must be one for each of {len(learners)} learners, got {seeds!r}")
+    return list(learners), whole
 
 
 def _stacked(trees: Sequence[Any]) -> Any:
