@@ -101,7 +101,10 @@ class Part:
         for name, options in {
             "fit, seeds": {"seed": self.number},
             "fit, callback": {"callback": self.fail},
-            "fit, stopped": {"callback": lambda progress: self.number == 0},
+            "fit, stopped": {
+                "callback": lambda progress: progress.evaluations > 3000,
+                "checkpoint": self.folder / "fit",
+            },
             "fit, terminated": {"callback": self.terminate_other},
         }.items():
             try:

@@ -93,6 +93,17 @@ def test_a_fit_of_several_processes_is_that_of_one(request, folder, fit_alone, c
         assert (int(evaluations), converged) == (fit_alone.evaluations, "True")
 
 
+def test_one_process_goes_on_with_the_fit_of_two(two, folder, fit_alone):
+    two.must_have("fit_errors")
+    steps = []
+    gone_on = fitted(
+        None, checkpoint=folder / "fit", callback=lambda seen: steps.append(seen.evaluations)
+    )
+    assert steps[0] > 3000
+    assert gone_on.evaluations == fit_alone.evaluations
+    assert np.max(np.abs(gone_on.draws - fit_alone.draws)) < 1e-9
+
+
 def words(out):
     return dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
 

@@ -2,5 +2,5 @@
 
 BENCHMARKS = (
     *("rows", "noise", "limits", "memory"),
-    *("groups", "network", "control", "sources", "startup", "scaling"),
+    *("groups", "network", "control", "sources", "startup", "scaling", "scale"),
 )

@@ -10,6 +10,7 @@
 * `sources`   data that are read while a run goes on
 * `startup`   importing, and the first call
 * `scaling`   cost against the number of particles, for the figure
+* `scale`     particles over devices and processes, against the model of a step
 """
 
 import json
@@ -27,6 +28,7 @@ from spos_experiments.bench.control import control
 from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated, steps_of
 from spos_experiments.bench.network import network, networks
 from spos_experiments.bench.peers import start
+from spos_experiments.bench.scale import scale
 from spos_experiments.bench.sources import sources
 
 SIZES = ((20, 753), (100, 2), (100, 1000), (500, 50), (2000, 2), (1000, 1000))
@@ -235,7 +237,7 @@ def scaling(quick: bool) -> Iterator[Row]:
 CASES: dict[str, Callable[[bool], Iterator[Row]]] = dict(
     zip(
         BENCHMARKS,
-        (rows, noise, limits, memory, groups, network, control, sources, startup, scaling),
+        (rows, noise, limits, memory, groups, network, control, sources, startup, scaling, scale),
         strict=True,
     )
 )

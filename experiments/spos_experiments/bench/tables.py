@@ -121,14 +121,31 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
         "Rows that are read while `spos.sample` runs, each case in a process of its own. The file "
         "of networks is in the page cache, so that this is the cost of reading, not of the disk; "
         "`ratio` is against the same rows in memory, in turn. The hundred million rows of a "
-        "logistic regression are made from their numbers when they are asked for; `seconds` has "
+        "logistic regression are in files of 8.4 GB, written before (`making s`); `seconds` has "
         "the pass over all of them that the control variate takes, and `error sd` is the furthest "
         "posterior mean from the mode that exact passes find, in standard deviations (`truth error "
         "sd` is the last move of that search, `centre error sd` where the control variate was). "
-        "The times recorded here were taken on a machine busy with much other work (load 25).",
+        "The times of the second and of the third row were taken on a machine with much other "
+        "work.",
         _plain(
             *("case", "steps_per_s", "ratio", "same_bits", "seconds", "pass_s", "resident_mb"),
-            *("error_sd", "centre_error_sd", "truth_error_sd", "sd_ratio"),
+            *("error_sd", "centre_error_sd", "truth_error_sd", "sd_ratio", "making_s"),
+        ),
+    ),
+    "scale": (
+        "Particles over devices and processes",
+        "Steps of SPOS with all pairs, particles sharded (`docs/scale.md`). Strong scaling keeps "
+        "the particles, weak scaling the pairs of a device; `efficiency` is against one device. "
+        "The devices of a CPU share its cores, and one device alone uses them all: `of the "
+        "machine` is the speed of a device while all work and none talks, against one alone, "
+        "which no way of sending could exceed. Bytes are those that one device sends in a step: by "
+        "the compiled program, by the kernel's count of the process's sockets, and by the model "
+        "`spos.theory.cost`. The model's time has the last three columns for its machine, "
+        "measured by other programs: steps of devices that do not talk, and a ring alone.",
+        _plain(
+            *("kind", "devices", "processes", "M", "step_ms", "efficiency", "of_the_machine"),
+            *("program_mb", "socket_mb", "model_mb", "model_ms", "model_ratio"),
+            *("gflops", "gb_per_s", "latency_us"),
         ),
     ),
     "against": (
