@@ -121,3 +121,10 @@ def test_rounding_is_no_change():
     numbers = np.asarray(probed())
     noise = np.random.default_rng(0).uniform(-1e-3, 1e-3, numbers.shape)
     assert agree(numbers.tolist(), (numbers * (1.0 + noise)).tolist())
+
+
+@pytest.mark.parametrize("forged", [10**400, [10**400], ["x"], [[1.0], [1.0, 2.0]], {}, None])
+def test_whatever_a_file_says_is_only_another_run(forged):
+    assert not agree(forged, 1.0)
+    assert not agree(forged, [1.0])
+    assert not agree(forged, [[1.0], [2.0]])

@@ -222,6 +222,7 @@ def test_a_changed_address_is_followed(visit):
     assert page.locator("#target").input_value() == "ring"
 
 
+@thorough
 def test_a_broken_address_is_harmless(visit):
     page = visit(
         "#at=-3&target=__proto__&left=<b>&beta=abc&step=1e99&count=2.5&seed=-1&cloud=%%%"

@@ -188,6 +188,7 @@ def test_measures_of_a_cloud(still):
     assert 0.0 < seen["floor"] < side["distance"]
 
 
+@thorough
 def test_in_many_dimensions_svgd_collapses_and_spos_does_not(still):
     few, many = (still.evaluate("(d) => spos.collapse(d)", d) for d in (2, 60))
     assert few["svgd"] > 0.8

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ import spos
 from spos import rl
 from spos.cli import UsageError
 from spos.targets.target import as_target
+from spos_experiments.frame import record
 from spos_experiments.frame.bootstrap import interquartile_mean, interval, median
 from spos_experiments.frame.perform import perform
 from spos_experiments.paper import gymnasium
@@ -181,3 +183,16 @@ def test_claims_of_committees_follow_the_numbers(gain, order):
     )
     assert doubt.verdict == ("holds" if order > 0 else "not seen")
     assert ours.verdict == ("holds" if gain > 0 else "not seen")
+
+
+HERE = Path(__file__).parents[3]
+
+
+def test_the_page_quotes_the_record():
+    made = record.read(HERE / "experiments" / "results" / "learning" / "record.json").numbers
+    usual = [pilot["returns"][0] for pilot in made["pilots"] if pilot["task"] == "swing_up_sines"]
+    words = "{:.0f} for SPOS-PG, {:.0f} for SVPG and {:.0f} for policies".format(*usual)
+    page = " ".join((HERE / "docs" / "control.md").read_text().split())
+    assert words in page
+    best = [max(pilot["returns"]) for pilot in made["pilots"]]
+    assert "and {:.0f}, {:.0f} and {:.0f} at the best".format(*best) in page

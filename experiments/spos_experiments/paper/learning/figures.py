@@ -104,5 +104,6 @@ def _pilots(record: Record) -> Drawing:
         + "; ".join(
             f"{LABELS[p['method']]} on {p['task']}: {max(p['returns']):.0f}" for p in pilots
         ),
-        f"{record.settings['tries']} tries of each method, one seed, which is not judged.",
+        f"{len(pilots[0]['tries'])} of {record.settings['tries']} tries of each method, one seed, "
+        "which is not judged.",
     )

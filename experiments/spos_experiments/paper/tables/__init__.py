@@ -48,7 +48,7 @@ ABOUT = (
 class Settings:
     tables: tuple[str, ...] = option(tuple(JUDGED), "which tables", choices=tuple(PACKAGED))
     methods: tuple[str, ...] = option(METHODS, "which methods", choices=METHODS)
-    splits: int = option(3, "random splits of a table", at_least=1)
+    splits: int = option(1, "random splits of a table", at_least=1)
     rows: int = option(1000, "of a table, at most", at_least=100)
     ours: tuple[tuple[str, Any], ...] = ()  # settings of our estimators; none are the defaults
 
