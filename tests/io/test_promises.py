@@ -15,6 +15,10 @@ RUNS_CODE = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "j
 NETWORK = {"socket", "ssl", "urllib", "http", "ftplib", "smtplib", "requests", "httpx", "aiohttp"}
 EVALUATE = ("eval", "exec", "compile")
 FETCHES = "experiments/spos_experiments/data/fetch.py"
+# processes of this machine that talk to each other, and a count of what they said
+AT_HOME = {
+    f"experiments/spos_experiments/bench/{name}.py": {"socket"} for name in ("scale", "scale_part")
+}
 
 
 def imported(tree):
@@ -36,7 +40,8 @@ def test_no_module_runs_what_it_reads_or_reaches_the_network(folder):
     for path in (path for path in MODULES if path.is_relative_to(ROOT / folder)):
         tree, fetches = ast.parse(path.read_text(encoding="utf-8")), path == ROOT / FETCHES
         assert not RUNS_CODE & set(imported(tree)), path
-        assert fetches or not NETWORK & set(imported(tree)), path
+        allowed = AT_HOME.get(path.relative_to(ROOT).as_posix(), set())
+        assert fetches or not NETWORK & set(imported(tree)) - allowed, path
         for name, node in called(tree):
             place = f"{path}:{node.lineno}"
             assert not (isinstance(node.func, ast.Name) and name in EVALUATE), place
