@@ -18,6 +18,7 @@ ONE, WIDE = (jnp.asarray(np.ones(shape, np.float32)) for shape in ((1, 2), (4, 1
 NINE, TEN, NONE = (np.ones(size, np.float32) for size in (9, 10, 0))
 Y = jnp.asarray(TEN)
 KEY = jax.random.key(0)
+KEYS = jax.random.split(KEY)
 
 
 def log_prob(theta):
@@ -118,6 +119,33 @@ CASES = {
         lambda: posterior(data=3, num_examples=10),
         TypeError,
         r"iterable of batches.*got a int",
+    ),
+    "a sparse matrix as batches": (
+        lambda: posterior(data=scipy.sparse.dia_matrix(np.eye(3)), num_examples=1),
+        TypeError,
+        r"iterable of batches.*got a dia_matrix",
+    ),
+    # several devices
+    "keys to gather": (
+        lambda: spos.mesh.gather(KEYS),
+        TypeError,
+        r"particles must be a numeric array, got .*key",
+    ),
+    "a start that makes a number": (
+        lambda: spos.mesh.shard(int, spos.mesh.particle_mesh()),
+        ValueError,
+        r"particles must have a leading axis, got a scalar",
+    ),
+    # policies
+    "several discounts": (
+        lambda: rl.learner("cartpole", gamma=np.ones((3, 3))),
+        TypeError,
+        r"gamma must be a number from 0 to 1, got an array",
+    ),
+    "a discount above 1": (
+        lambda: rl.learner("cartpole", lam=1.5),
+        ValueError,
+        r"lam must be a number in \[0, 1\), got 1.5",
     ),
     "old gradients of a stream": (
         lambda: spos.svrg(posterior(data=[TEN], num_examples=100)),

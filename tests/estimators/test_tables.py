@@ -177,6 +177,9 @@ def test_an_exported_model_needs_numpy_alone(model, classifier, tmp_path):
             np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-4)
     with pytest.raises(ValueError, match=r"X must have the shape \(n, 3\)"):
         read.predict(X[:, :2])
+    imaginary = {**read.arrays, "scaling.x_unit": read.arrays["scaling.x_unit"] * 1j}
+    with pytest.raises(ValueError, match=r"scaling.x_unit must be real numbers, got complex"):
+        plain.Exported(imaginary, read.about)
     code = f"""
 import importlib.util, sys
 for name in ("jax", "sklearn", "scipy", "spos"):

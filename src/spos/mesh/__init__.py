@@ -79,7 +79,9 @@ def shard(particles: Particles | Callable[[], Particles], mesh: Mesh) -> Particl
     check_mesh(mesh)
     place = NamedSharding(mesh, P(AXIS))
     if callable(particles):
-        _must_divide(jax.eval_shape(particles), mesh)
+        shapes = jax.eval_shape(particles)
+        checks.arrays("particles", shapes)
+        _must_divide(shapes, mesh)
         return checks.particles(jax.jit(particles, out_shardings=place)())
     particles = checks.particles(particles)
     _must_divide(particles, mesh)
@@ -123,6 +125,8 @@ def gather(particles: Particles) -> Particles:
     Returns:
         The same, in the memory of this process.
     """
+    for leaf in jax.tree.leaves(particles):
+        checks.array("particles", leaf)
     return jax.tree.map(fetch, particles)
 
 

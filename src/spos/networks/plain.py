@@ -138,6 +138,9 @@ class Exported:
     def __init__(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         if about.get("format") != FORMAT:
             raise ValueError(f"the file must be of format {FORMAT!r}, got {about.get('format')!r}")
+        for name, array in arrays.items():
+            if np.iscomplexobj(array):
+                raise ValueError(f"{name} must be real numbers, got {array.dtype}")
         self.arrays, self.about = arrays, about
         fields: dict[str, Any] = {name: arrays[f"scaling.{name}"] for name in Scaling._fields}
         self.scaling = Scaling(**fields)

@@ -159,5 +159,7 @@ def backward_sum(terms: jax.Array, weight: Array) -> jax.Array:
 
 
 def _discount(name: str, value: Any) -> Number:
-    one = not checks.is_traced(value) and value == 1
-    return 1.0 if one else checks.fraction(name, value)
+    if checks.is_traced(value):
+        return checks.fraction(name, value)  # type: ignore[no-any-return]
+    number = checks.real(name, value, "a number from 0 to 1")
+    return 1.0 if number == 1 else checks.fraction(name, number)  # type: ignore[no-any-return]

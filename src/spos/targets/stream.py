@@ -25,7 +25,7 @@ class Stream(Source):
     """
 
     def __init__(self, batches: Iterable[PyTree], num_examples: int) -> None:
-        if not isinstance(batches, Iterable):
+        if not isinstance(batches, Iterable) or hasattr(batches, "toarray"):  # a sparse matrix
             raise TypeError(
                 "data must be an iterable of batches when num_examples is given, got a "
                 f"{type(batches).__name__}"
