@@ -33,7 +33,7 @@ def watched():
         patch.setattr("sys.stderr", terminal)
         seconds = itertools.count()  # so that every update is shown
         patch.setattr(progress.time, "monotonic", lambda: next(seconds))
-        result = spos.fit(log_prob, start=start, kernel=spos.rbf())
+        result = spos.fit(log_prob, start=start, kernel=spos.rbf(), target_error=0.016)
     return result, terminal.getvalue()
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import spos
-from spos.auto import approach, bend, engine, judge, metric
+from spos.auto import approach, bend, chance, engine, judge, metric
 from spos.auto.bend import Points
-from spos.auto.engine import Coordinates, Problem, Tuning, Whitened
+from spos.auto.engine import Coordinates, Problem, Whitened
 from spos.targets.target import as_target
 
 RNG = np.random.default_rng(0)
@@ -18,8 +18,9 @@ RNG = np.random.default_rng(0)
 
 def a_bend(size=5):
     """The first two are parents of the next two."""
-    shift, scale = np.zeros((4, size)), np.zeros((4, size))
-    shift[:, 2:4], scale[:, 2:4] = RNG.normal(size=(2, 4, 2))
+    shift, scale = np.zeros((6, size)), np.zeros((6, size))
+    shift[:, 2:4] = 0.3 * RNG.normal(size=(6, 2))
+    scale[:4, 2:4] = 0.3 * RNG.normal(size=(4, 2))
     return bend.Bend(RNG.normal(size=size), np.eye(size)[:, :2], np.ones(2), shift, scale)
 
 
@@ -70,6 +71,17 @@ def test_a_centred_hierarchy_is_straightened():
     assert np.log(residual[low].std() / residual[~low].std()) < -1
 
 
+def test_a_banana_is_straightened():
+    a, noise = RNG.normal(size=(2, 50, 100, 1))
+    theta = np.concatenate([a, a**2 + 0.3 * noise], -1)
+    pull = noise / 0.3
+    score = np.concatenate([-a + 2 * a * pull, -pull], -1)
+    found = bend.learn(theta, score)
+    assert found is not None
+    straight = bend.straighten_points(found, Points(theta, np.zeros((50, 100)), score)).theta
+    assert straight[..., 1].std() < 0.35
+
+
 def test_where_no_scale_depends_on_another_parameter_there_is_no_bend():
     theta = RNG.normal(size=(50, 100, 6))
     assert bend.learn(theta, -theta) is None
@@ -83,12 +95,13 @@ def test_a_flat_direction_has_its_spread_as_scale():
 
 def test_a_step_comes_back_as_fast_as_it_fell():
     """At a step of e^-10 nothing is rejected, and a chunk brings it to its usual size."""
-    particles = jnp.asarray(RNG.normal(size=(20, 2)), jnp.float32)
+    particles = RNG.normal(size=(20, 2)).astype(np.float32)
     problem = Problem.of(as_target(lambda x: -0.5 * jnp.sum(x**2)), particles, None)
     frame = Coordinates(jnp.zeros(2), jnp.eye(2))
     cloud: Whitened = problem.evaluate(frame, particles)
-    plan = Tuning(jnp.full(20, -10.0), jnp.float32(0.7), jnp.asarray(False))
-    _, steps, _ = engine.chunk(problem, frame, jax.random.key(0), cloud, plan)
+    plan = engine.plan(np.full(20, -10.0), np.float32, rate=0.7, pooled=False)
+    random = chance.draw_random(np.random.default_rng(0), engine.MOVES, particles, plan)
+    _, steps, _ = engine.chunk(problem, frame, random, engine.MOVES, cloud, plan)
     assert float(jnp.median(steps)) > -1.5
 
 
@@ -134,15 +147,17 @@ def test_equal_values_have_no_trend():
     assert not failed(theta, np.zeros((200, 100)))
 
 
-def test_a_box_is_sampled_and_a_scale_of_1e8_is_reached():
+@pytest.mark.parametrize(("wall", "scale"), [(1.0, 1.0), (np.inf, 1e8), (1.0, 1e8)])
+def test_a_box_is_sampled_and_a_scale_of_1e8_is_reached(wall, scale):
     start = jax.random.uniform(jax.random.key(0), (100, 2), minval=-2.0, maxval=2.0)
 
-    def log_prob(x):
-        inside = jnp.all((x[0] > 0) & (x[0] < 1))
-        return jnp.where(inside, -0.5 * (x[1] / 1e8) ** 2, -jnp.inf)
+    def log_prob(x):  # uniform between 0 and 1, or normal
+        inside = ((x[0] > 0) & (x[0] < 1)) | (wall > 1)
+        soft = jnp.where(wall > 1, 6.0 * (x[0] - 0.5) ** 2, 0.0)  # of the same variance
+        return jnp.where(inside, -soft - 0.5 * (x[1] / scale) ** 2, -jnp.inf)
 
     result = spos.fit(log_prob, start=start, progress=False)
     assert result.converged, result.report()
     draws = np.asarray(result.draws, np.float64)
-    np.testing.assert_allclose(draws.mean(0) / [1, 1e8], [0.5, 0.0], atol=0.1)
-    np.testing.assert_allclose(draws.std(0), [math.sqrt(1 / 12), 1e8], rtol=0.1)
+    np.testing.assert_allclose(draws.mean(0) / [1, scale], [0.5, 0.0], atol=0.1)
+    np.testing.assert_allclose(draws.std(0), [math.sqrt(1 / 12), scale], rtol=0.1)

@@ -12,16 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from spos.auto import bend, engine, jitter
+from spos.auto import bend, chance, engine, jitter
 from spos.auto.bend import Bend, Points
-from spos.auto.engine import Coordinates, Problem, Tuning, Whitened
+from spos.auto.engine import Coordinates, Problem, Whitened
 from spos.targets.target import as_target
 
-ENSEMBLES, PARTICLES, SIZE = 256, 8, 2
+ENSEMBLES, PARTICLES, SIZE, MOVES = 256, 8, 2, 60
 TRUTH = math.gamma(3 / 4) / math.gamma(1 / 4)  # E x²
 RNG = np.random.default_rng(0)
 EXACT = RNG.gamma(0.25, size=(ENSEMBLES, PARTICLES, SIZE)) ** 0.25
 EXACT = jnp.asarray(EXACT * RNG.choice([-1, 1], EXACT.shape), jnp.float32)
+ARCHIVE = RNG.normal(size=(PARTICLES, SIZE)).astype(np.float32)
 FRAME = Coordinates(jnp.full(SIZE, 0.1), jnp.asarray([[0.6, 0.0], [0.2, 0.5]]))
 
 
@@ -29,36 +30,41 @@ def log_prob(theta):
     return -jnp.sum(theta**4)
 
 
+def random_numbers(plan):
+    """Those of every ensemble's moves."""
+    found = chance.draw_random(np.random.default_rng(1), ENSEMBLES * MOVES, ARCHIVE, plan)
+    return jax.tree.map(lambda part: part.reshape(ENSEMBLES, MOVES, *part.shape[1:]), found)
+
+
 def walker(beta=4.0):
     """Ensembles' means of x² over 60 moves: a compiled function of the step, leaps and jumps."""
     problem = Problem.of(as_target(log_prob), EXACT[0], beta)
 
-    def path(key, theta, plan):
+    def path(random, theta, plan):
         z = jnp.linalg.solve(FRAME.factor, (theta - FRAME.centre).T).T
         cloud: Whitened = problem.evaluate(FRAME, z)
 
-        def moved(cloud, key):
-            cloud, _, _ = engine.move(problem, FRAME, key, cloud, plan)
+        def moved(cloud, random):
+            cloud, _, _ = engine.move(problem, FRAME, random, cloud, plan)
             return cloud, jnp.mean((FRAME.centre + cloud.z @ FRAME.factor.T) ** 2)
 
-        return jax.lax.scan(moved, cloud, jax.random.split(key, 60))[1].mean()
+        return jax.lax.scan(moved, cloud, random)[1].mean()
 
     return jax.jit(jax.vmap(path, in_axes=(0, 0, None)))
 
 
 def error(walk, step=1.2, leaps=1, jumps=False, local=False):
     """How many standard errors the mean of x² is away from the truth."""
-    plan = Tuning(
-        *(jnp.full(PARTICLES, math.log(step)), jnp.float32(0.0), jnp.asarray(True)),
-        *(jnp.asarray(leaps), jnp.asarray(1), jnp.asarray(jumps), jnp.asarray(local)),
-    )
-    found = np.asarray(walk(jax.random.split(jax.random.key(1), ENSEMBLES), EXACT, plan))
+    steps = np.full(PARTICLES, math.log(step))
+    options = {"leaps": leaps, "jumps": jumps, "local": local}
+    plan = engine.plan(steps, np.float32, **options)
+    found = np.asarray(walk(random_numbers(plan), EXACT, plan))
     return (found.mean() - TRUTH) / (found.std() / math.sqrt(ENSEMBLES))
 
 
-@pytest.fixture(scope="module")
-def walk():
-    return walker()
+@pytest.fixture(scope="module", params=[4.0, None], ids=["kernel", "no kernel"])
+def walk(request):
+    return walker(request.param)
 
 
 @pytest.mark.parametrize(
@@ -80,18 +86,35 @@ def test_the_move_is_exact(walk, options):
     assert abs(error(walk, **options)) < 5
 
 
+def spoil(monkeypatch, change):
+    draw = chance.draw_random
+    monkeypatch.setattr(chance, "draw_random", lambda *a: change(draw(*a)))
+
+
 def test_without_the_metropolis_test_it_is_not(monkeypatch):
-    draw = engine.draw_random
-    monkeypatch.setattr(
-        engine, "draw_random", lambda *a: (u := draw(*a))._replace(accept=jnp.zeros_like(u.accept))
-    )
+    spoil(monkeypatch, lambda u: u._replace(accept=np.zeros_like(u.accept)))
     assert abs(error(walker())) > 10
 
 
+def test_jumps_go_both_ways_alike():
+    """Every difference of two rows is as likely as its opposite."""
+    archive = np.array([[0.0], [1.0], [10.0]], np.float32)
+    plan = engine.plan(np.zeros(3), np.float32, jumps=True)
+    jumps = chance.draw_random(np.random.default_rng(0), 20_000, archive, plan).jump
+    counts = np.unique(jumps, return_counts=True)[1]
+    assert len(counts) == 6
+    assert np.abs(counts / 10_000 - 1).max() < 0.05  # five standard deviations
+
+
+def test_with_jumps_that_go_one_way_only_it_is_not(monkeypatch):
+    spoil(monkeypatch, lambda u: u._replace(jump=np.abs(u.jump)))
+    assert abs(error(walker(None), step=1e-6, jumps=True)) > 10
+
+
 def test_with_the_statistics_of_the_half_that_moves_it_is_not(monkeypatch):
-    half = engine.move_half
+    half = engine.move_some
     monkeypatch.setattr(
-        *(engine, "move_half"),
+        *(engine, "move_some"),
         lambda problem, frame, random, own, other, *rest: half(
             problem, frame, random, own, own, *rest
         ),
@@ -106,7 +129,7 @@ def test_without_the_ratio_of_the_laws_of_a_local_step_it_is_not(monkeypatch):
 
 SLANTED = Bend(
     *(jnp.asarray([0.1, -0.2]), jnp.asarray([[1.0], [0.0]]), jnp.asarray([0.5])),
-    *(jnp.asarray([[0.0, 0.4], [0.0, -0.3]]), jnp.asarray([[0.0, 0.8], [0.0, 0.5]])),
+    *(jnp.asarray([[0, 0.4], [0, -0.3], [0, 0.1]]), jnp.asarray([[0, 0.8], [0, 0.5], [0, 0.0]])),
 )
 
 
@@ -119,20 +142,19 @@ def bent_error(local):
     given = Points(exact, np.zeros(exact.shape[:-1]), np.zeros_like(exact))
     away = bend.straighten_points(plain, given).theta - np.asarray(FRAME.centre, float)
     z = np.linalg.solve(np.asarray(FRAME.factor, float), away[..., None])[..., 0]
-    plan = Tuning(jnp.zeros(PARTICLES), jnp.float32(0.0), leaps=2, local=jnp.asarray(local))
+    plan = engine.plan(np.zeros(PARTICLES), np.float32, leaps=2, local=local)
 
-    def path(key, z):
+    def path(random, z):
         cloud = problem.evaluate(frame, z)
 
-        def moved(cloud, key):
-            cloud, _, _ = engine.move(problem, frame, key, cloud, plan)
+        def moved(cloud, random):
+            cloud, _, _ = engine.move(problem, frame, random, cloud, plan)
             theta, _ = bend.bent(SLANTED, FRAME.centre + cloud.z @ FRAME.factor.T)
-            return cloud, jnp.mean(theta**2)
+            return cloud, jnp.mean(theta**2) + jnp.mean(theta[:, 0])  # E x = 0
 
-        return jax.lax.scan(moved, cloud, jax.random.split(key, 60))[1].mean()
+        return jax.lax.scan(moved, cloud, random)[1].mean()
 
-    keys = jax.random.split(jax.random.key(2), ENSEMBLES)
-    found = np.asarray(jax.jit(jax.vmap(path))(keys, jnp.asarray(z, jnp.float32)))
+    found = np.asarray(jax.jit(jax.vmap(path))(random_numbers(plan), jnp.asarray(z, jnp.float32)))
     return (found.mean() - TRUTH) / (found.std() / math.sqrt(ENSEMBLES))
 
 

@@ -27,10 +27,10 @@ TARGET = Normal(jnp.asarray([3.0, 40.0, -500.0]))
 
 
 def run(target=TARGET, seed=1, **options):
-    """With this seed the first round fails its checks, and the second passes."""
+    """The first round is not precise enough, and the second is."""
     if "warm_start" not in options:
         options["start"] = START
-    return spos.fit(target, seed=seed, progress=False, **options)
+    return spos.fit(target, seed=seed, progress=False, target_error=0.013, **options)
 
 
 @pytest.fixture(scope="module")
@@ -147,13 +147,13 @@ def test_a_true_return_value_ends_the_run_with_what_there_is():
 
 
 def test_after_a_round_the_callback_sees_its_checks(whole):
-    """And after an interruption there is the last whole round."""
+    """And after an interruption there is that round, and what was added to it."""
     seen = []
     with pytest.warns(spos.ConvergenceWarning, match="interrupted"):
         result = run(callback=lambda progress: seen.append(progress) or bool(progress.checks))
     assert seen[-1].phase == "round 2"
     assert {check.name for check in seen[-1].checks} >= {"mixing", "precision"}
-    assert result.draws.shape == (50 * COUNT, SIZE)
+    assert result.draws.shape == (75 * COUNT, SIZE)
 
 
 def test_ctrl_c_returns_what_there_is():
@@ -172,7 +172,7 @@ def test_a_warm_start_needs_far_fewer_evaluations(whole, tmp_path):
     cold = run(moved)
     assert warm.converged
     assert "approach" not in phases
-    assert warm.evaluations < 0.5 * cold.evaluations
+    assert warm.evaluations < 0.6 * cold.evaluations
     away = np.asarray(warm.draws, np.float64) - np.asarray(moved.mean)
     assert (np.abs(away.mean(0)) / np.asarray(SCALE) < 0.125).all()
     assert (np.abs(np.log(away.std(0) / np.asarray(SCALE))) < 0.125).all()

@@ -26,7 +26,8 @@ TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
 FAR = 25.0  # typical lengths of a whitened score
 APPROACHES, LATE = 40, 10  # chunks, and the last of them
-GROWTH = np.log(10.0)  # of the particles' widths
+GROWTH = np.log(10.0)  # of the particles' widths in the last chunks: without end
+STEADY = np.log(2.0)  # in three chunks: no growth
 WIDE_CLOUD, WIDEST_CLOUD = 1e5, 1e15  # in units of the starts
 ENDLESS = (
     "log_prob must be that of a law that can be normalised: the particles spread without end. Give "
@@ -58,11 +59,11 @@ def must_end(seen: list[np.ndarray]) -> None:
         raise ImproperError(ENDLESS)
 
 
-def must_slope(width: float, theta: np.ndarray, scores: np.ndarray) -> None:
-    """A cloud that came to rest only because numbers have so many digits, far wider than its starts
-    and with no slope in some parameter, will not stop either."""
+def must_slope(width: np.ndarray, theta: np.ndarray, scores: np.ndarray) -> None:
+    """A cloud that came to rest only because numbers have so many digits, in some parameter far
+    wider than its starts and without a slope, will not stop either."""
     flat = theta.var(0) * (scores**2).mean(0) < FLATTEST
-    if width > WIDE_CLOUD and flat.any():
+    if (flat & (width > WIDE_CLOUD)).any():
         raise ImproperError(ENDLESS)
 
 
@@ -133,11 +134,16 @@ def birth_death(z: np.ndarray, path: np.ndarray, rng: np.random.Generator) -> np
     return successors(rate, rng.random((3, count)), np)
 
 
+def grows(seen: list[np.ndarray]) -> bool:
+    """Do the widths that were `seen` still grow?"""
+    return bool(np.log(seen[-1] / seen[-4]).max() > STEADY)
+
+
 def settled(log_prob: np.ndarray, size: int, seen: list[np.ndarray]) -> bool:
     """Has the median particle stopped climbing, are all at one height, and do they keep the widths
     that were `seen`? `log_prob` has records and particles; at home they differ by √(d/2) nats, and
     by no more than on their own paths."""
-    if np.log(seen[-1] / seen[-4]).max() > GROWTH:
+    if grows(seen):
         return False
     half = len(log_prob) // 2
     rise = log_prob[half:].mean(0) - log_prob[:half].mean(0)

@@ -12,13 +12,15 @@ and the run moves w in its place, with the density p(θ) exp(Σ_i b_i·φ), the 
 of the map's determinant. Whatever a and b are, that is exact; good ones make the step fit at every
 place. b = 1 for a log-scale is what is called non-centred, -1 undoes that, and all between is what
 the data ask for. They ask for more where the parent is large than where it is small: φ has for
-every parent u itself and a smooth hinge, -σ log(1 + exp(-u/σ)), which is u below and 0 above.
+every parent u itself and a smooth hinge, -σ log(1 + exp(-u/σ)), which is u below and 0 above. A
+child may also lie on a curve, as in a banana: φ has u²/σ too, for a alone.
 
 a and b are learnt from the draws of a round. For a nearly normal conditional law of θ_i given all
 the rest the score is (mean - θ_i) times the precision, so that the slope of log (∂ log p/∂θ_i)² in
 φ is that of the log-precision, -2 b_i. What counts is sure (particles are the replicates) and not
-small. a_i comes from a regression with the weights exp(-2 b_i·φ). Parents are no children; a mean
-of many children, whose own precision depends on their scale, is made a parent.
+small. Likewise a child is on a curve if most of it goes with u². a_i comes from a regression with
+the weights exp(-2 b_i·φ). Parents are no children; a mean of many children, whose own precision
+depends on their scale, is made a parent.
 """
 
 from typing import Any, NamedTuple
@@ -29,9 +31,12 @@ import numpy as np
 from spos.types import Array
 
 MOST_PARENTS = 24
-SURE, SMALL = 6.0, 0.2  # standard errors, and log-precision a standard deviation of the parent
+SURE, SMALL = 5.0, 0.2  # standard errors, and log-precision a standard deviation of the parent
+CURVED = 0.7  # correlation with the square of the parent; what has it as scale has far less
+TAME = 3.0  # standard deviations
 STEEPEST = 10.0  # of b·φ: beyond, the scale stays as it is
 ROWS = 4000  # of a regression
+FEATURES = 3  # of each parent
 CENTRAL = 0.3  # the share of a hub's curvature that its children make
 RIDGE, STIFF = 1e-3, 0.03  # of the regressions: on u, and on the hinges
 
@@ -57,7 +62,7 @@ class Bend(NamedTuple):
 def unbent(size: int) -> Bend:
     """One that moves nothing, of the shapes that all have."""
     most = min(size, MOST_PARENTS)
-    nothing = np.zeros((2 * most, size))
+    nothing = np.zeros((FEATURES * most, size))
     return Bend(np.zeros(size), np.zeros((size, most)), np.ones(most), nothing, nothing)
 
 
@@ -71,7 +76,7 @@ class Points(NamedTuple):
 
 def features(u: Any, width: Any, xp: Any) -> Any:
     """φ of the parents."""
-    return xp.concatenate([u, -width * xp.logaddexp(0.0, -u / width)], -1)
+    return xp.concatenate([u, -width * xp.logaddexp(0.0, -u / width), u * u / width], -1)
 
 
 def bent(bend: Bend, straight: Any, xp: Any = jnp) -> tuple[Any, Any]:
@@ -100,23 +105,29 @@ def straighten_points(bend: Bend | None, points: Points) -> Points:
     if bend is None:
         return points
     away = points.theta - bend.centre
-    u = away @ bend.pick
-    phi = features(u, bend.width, np)
+    phi = features(away @ bend.pick, bend.width, np)
     tilt = np.clip(phi @ bend.scale, -STEEPEST, STEEPEST)
-    w = (away - phi @ bend.shift) * np.exp(-tilt)
-    own = points.score * np.exp(tilt)
-    score = own + _of_children(bend, points.score, own * w, u)
-    return Points(bend.centre + w, points.log_prob + tilt.sum(-1), score)
+    straight = bend.centre + (away - phi @ bend.shift) * np.exp(-tilt)
+    score = straight_scores(bend, straight, points.score, np)
+    return Points(straight, points.log_prob + tilt.sum(-1), score)
 
 
-def _of_children(bend: Bend, own: Any, pushed: Any, u: Any) -> np.ndarray:
+def straight_scores(bend: Bend, straight: Any, score: Any, xp: Any = jnp) -> Any:
+    """From gradients of log p in θ to those of the density of straight coordinates."""
+    away = straight - bend.centre
+    u = away @ bend.pick
+    tilt = xp.clip(features(u, bend.width, xp) @ bend.scale, -STEEPEST, STEEPEST)
+    own = score * xp.exp(tilt)
+    return own + _of_children(bend, score, own * away, u, xp)
+
+
+def _of_children(bend: Bend, own: Any, pushed: Any, u: Any, xp: Any = np) -> Any:
     """What the parents' scores gain as their children move with them."""
-    inside = np.abs(features(u, bend.width, np) @ bend.scale) < STEEPEST
+    inside = xp.abs(features(u, bend.width, xp) @ bend.scale) < STEEPEST
     gain = own @ bend.shift.T + ((pushed + 1.0) * inside) @ bend.scale.T
-    line, hinge = np.split(gain, 2, axis=-1)
-    below = np.exp(-np.logaddexp(0.0, u / bend.width))  # the slope of the hinge
-    found: np.ndarray = (line + hinge * below) @ bend.pick.T
-    return found
+    line, hinge, square = xp.split(gain, FEATURES, axis=-1)
+    below = xp.exp(-xp.logaddexp(0.0, u / bend.width))  # the slope of the hinge
+    return (line + hinge * below + square * 2.0 * u / bend.width) @ bend.pick.T
 
 
 class Family(NamedTuple):
@@ -124,12 +135,14 @@ class Family(NamedTuple):
 
     Attributes:
         slopes: whether the log-precision of a row's parameter surely depends on a column's.
+        curves: whether a row's parameter lies on a curve over a column's.
         child: which parameters are children.
         parents: those on which scales depend first, then hubs and others that pull children along.
         drivers: how many of the parents are of the first kind.
     """
 
     slopes: np.ndarray
+    curves: np.ndarray
     child: np.ndarray
     parents: list[int]
     drivers: int
@@ -150,28 +163,26 @@ def learn(theta: np.ndarray, score: np.ndarray) -> Bend | None:
     pick, width = np.zeros((size, most)), np.ones(most)
     pick[family.parents, np.arange(count)] = 1.0
     width[:count] = sd[family.parents]
-    unit = np.tile(width, 2)[:, None]
+    unit = np.tile(width, FEATURES)[:, None]
     return Bend(mean + centre * sd, pick, width, shift * sd / unit, scale / unit)
 
 
 def _family(u: np.ndarray, logs: np.ndarray, score: np.ndarray) -> Family:
-    count, size = u.shape[1:]
-    slope, square = np.zeros((size, size)), np.zeros((size, size))
-    for each in range(count):
-        one = logs[:, each].T @ u[:, each] / len(u)
-        slope, square = slope + one / count, square + one * one / count
-    error = np.sqrt(np.maximum(square - slope**2, 0.0) / count)
-    found = (np.abs(slope) > SURE * error) & (np.abs(slope) > SMALL)
-    np.fill_diagonal(found, False)
-    drive = (found * slope**2).sum(0)
+    size = u.shape[-1]
+    found, slope = _sure(logs, u, SMALL)
+    tame = np.clip(u, -TAME, TAME)  # a few draws make no curve
+    curved, curve = _sure(tame, (tame**2 - 1.0) / np.sqrt(2.0), CURVED)
     most = min(size, MOST_PARENTS)
     parents: list[int] = []
     child = np.zeros(size, bool)
-    for j in np.argsort(-drive):
-        if drive[j] > 0 and not child[j] and len(parents) < most:
-            parents.append(int(j))
-            child |= found[:, j]
-            child[parents] = False
+    # curves first: on one, the precision of the parent looks as if it depended on the child
+    for linked, slopes in ((curved, curve), (found, slope)):
+        drive = (linked * slopes**2).sum(0)
+        for j in np.argsort(-drive):
+            if drive[j] > 0 and not child[j] and (j in parents or len(parents) < most):
+                parents = list(dict.fromkeys([*parents, int(j)]))
+                child |= linked[:, j]
+                child[parents] = False
     drivers = len(parents)
     hubs = _hubs(child, score)[: most - drivers]
     child[hubs] = False
@@ -180,7 +191,21 @@ def _family(u: np.ndarray, logs: np.ndarray, score: np.ndarray) -> Family:
         pull = np.abs(np.corrcoef(u.reshape(-1, size).T))[child].sum(0)
         others = [int(j) for j in np.argsort(-pull) if not child[j] and j not in parents]
         parents = (parents + others)[:most]
-    return Family(found, child, parents, drivers)
+    return Family(found, curved, child, parents, drivers)
+
+
+def _sure(y: np.ndarray, x: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
+    """The slopes of every y in every x of variance one, and which of them are sure and not small;
+    particles are the replicates."""
+    count, size = x.shape[1:]
+    slope, square = np.zeros((size, size)), np.zeros((size, size))
+    for each in range(count):
+        one = y[:, each].T @ x[:, each] / len(x)
+        slope, square = slope + one / count, square + one * one / count
+    error = np.sqrt(np.maximum(square - slope**2, 0.0) / count)
+    found = (np.abs(slope) > SURE * error) & (np.abs(slope) > least)
+    np.fill_diagonal(found, False)
+    return found, slope
 
 
 def _hubs(child: np.ndarray, score: np.ndarray) -> list[int]:
@@ -204,29 +229,31 @@ def _hubs(child: np.ndarray, score: np.ndarray) -> list[int]:
 def _regressed(
     u: np.ndarray, logs: np.ndarray, family: Family, most: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """a and b, with two rows for each of at most so many parents, and c, in standard deviations."""
+    """a and b, with a row for each feature of at most so many parents, and c, in standard
+    deviations."""
     size, count = u.shape[-1], len(family.parents)
     rows = u.reshape(-1, size)
     some = np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(int)
     rows, logs = rows[some], logs.reshape(-1, size)[some]
     phi = features(rows[:, family.parents], 1.0, np)
-    shift, scale, centre = np.zeros((2 * most, size)), np.zeros((2 * most, size)), np.zeros(size)
-    into = np.concatenate([np.arange(count), most + np.arange(count)])  # a row for each feature
+    shift, scale, centre = *np.zeros((2, FEATURES * most, size)), np.zeros(size)
+    into = np.concatenate([n * most + np.arange(count) for n in range(FEATURES)])
     stiff = np.repeat([RIDGE, STIFF], count)
     for i in np.flatnonzero(family.child):
         driven = [k for k in range(family.drivers) if family.slopes[i, family.parents[k]]]
-        own = np.array(driven + [count + k for k in driven])
+        own = np.array(driven + [count + k for k in driven], int)
         columns = np.column_stack([phi[:, own], np.ones(len(phi))])
         slopes = _least_squares(columns, logs[:, i], stiff[own])
         scale[into[own], i] = -0.5 * slopes[:-1]
         tilt = np.clip(phi[:, own] @ scale[into[own], i], -4.0, 4.0)
+        curves = 2 * count + np.flatnonzero(family.curves[i, family.parents])
+        own = np.concatenate([np.arange(2 * count), curves])
         # a child whose w has a mean moves with exp(b·φ), which is not the business of a
-        columns = np.column_stack([phi, np.exp(tilt), np.ones(len(phi))])
+        columns = np.column_stack([phi[:, own], np.exp(tilt), np.ones(len(phi))])
         weight = np.exp(-tilt)
-        line = _least_squares(
-            columns * weight[:, None], rows[:, i] * weight, np.append(stiff, RIDGE)
-        )
-        shift[into, i], centre[i] = line[: 2 * count], line[-1]
+        ridge = np.concatenate([stiff, np.full(len(curves) + 1, RIDGE)])
+        line = _least_squares(columns * weight[:, None], rows[:, i] * weight, ridge)
+        shift[into[own], i], centre[i] = line[: len(own)], line[-1]
     return shift, scale, centre
 
 

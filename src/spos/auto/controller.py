@@ -1,10 +1,11 @@
 """The host's part of an automatic run: approach, then rounds of doubling length until one passes.
 
 Every round first tunes the step (and with it the number of leapfrogs) and then freezes everything,
-so that what is kept of it is exact Markov chain Monte Carlo. A round that fails a check teaches the
-next one its coordinates (`spos.auto.bend`, `spos.auto.metric`); one in which particles stay apart
-switches on jumps, and one whose scale changes from place to place steps that fit the place. The
-round that passes, or the last one when the budget ends, is the result.
+so that what is kept of it is exact Markov chain Monte Carlo. A round that fails a check goes on as
+it is, to twice its length, unless it has *taught* something: other coordinates (`spos.auto.bend`,
+`spos.auto.metric`), that particles stay apart (then the next proposes jumps), or that the scale
+changes from place to place (then its steps fit the place). The round that passes, or the last one
+when the budget ends, is the result.
 
 A run is a state machine: `phase`, `number` and `stage` (`spos.auto.state`) say what comes next, and
 an advance that was cut short goes on where it was (`spos.auto.moving`).
@@ -17,12 +18,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto import approach, bend, budget, metric, state
-from spos.auto.bend import Points
+from spos.auto import bend, budget, metric, state
+from spos.auto.approaching import BIRTH_DEATHS, Approaching
+from spos.auto.bend import Bend, Points
 from spos.auto.budget import Spent
-from spos.auto.engine import RECORDS
-from spos.auto.judge import Round, arviz_checks, is_flat, measure, passed, uneven
-from spos.auto.moving import Moving
+from spos.auto.engine import MOVES
+from spos.auto.judge import STUCK, Round, arviz_checks, is_flat, measure, passed, rough, slowed
 from spos.auto.result import Adapted, Fit
 from spos.auto.state import APPROACH
 from spos.auto.verdict import Verdict
@@ -32,11 +33,17 @@ from spos.io.checkpoint import Checkpoint
 from spos.result import versions
 
 TRAJECTORY, LEAPS = 1.5, 64  # whitened length between two refreshments of the noise
-BIRTH_DEATHS = 3
 FROZEN = 3  # the stage of a round after its tuning
+SHIFT = 0.2  # of a log step, which makes up for the jitter of frozen ones
+CHUNKS = 8  # of a long round
+APART = 0.3  # the share of variance between particles that no short round explains
+LOW, HIGH = 0.6, 0.95  # acceptance of a step that was tuned well
+LOWEST = 0.01  # of the densities that particles see
+KNOWN = 0.5  # of the scale of a mode, in a round
+ROUND = 1.5  # the ratio of scales up to which coordinates are good enough
 
 
-class AutomaticRun(Moving):
+class AutomaticRun(Approaching):
     """One call of `spos.fit`."""
 
     def go(
@@ -68,93 +75,91 @@ class AutomaticRun(Moving):
                 state.save(saver, self.latest)
         return self._result(interrupted)
 
-    def _climb(self) -> None:
-        if not approach.is_far(self.score @ self.factor):
-            return
-        for _ in range(approach.CLIMBS):
-            before = self.log_prob
-            newton = self.score @ self.factor @ self.factor.T
-            self.y = approach.climb(self.y, before, newton, lambda there: self._look(there)[0])
-            self._refresh()
-            if np.median(self.log_prob - before) < approach.GAIN:
-                return
-
-    def _approach(self) -> None:
-        if self.chunks == 0:
-            self._climb()
-        for n in range(self.number, approach.APPROACHES):
-            self.number = n
-            seen = self.advance("approach", 1, self.log_step, rate=0.7, pooled=False)
-            late = Round(*(part[-10:] for part in seen))
-            best = np.argsort(late.log_prob.ravel())[late.log_prob.size // 2 :]
-            y, g = (part.reshape(-1, self.size)[best] for part in (late.y, late.g))
-            _, self.factor = metric.learn(y, g @ np.linalg.inv(self.factor), self.count)
-            self.middle = self.y.mean(0)
-            self.widths.append(approach.widths(self.y))
-            approach.must_end(self.widths)
-            if n < 4:
-                continue
-            moved = 0
-            if self.births < BIRTH_DEATHS:
-                moved = self._birth_death(seen.z[-1], late.log_prob)
-            self.births, self.moved = self.births + bool(moved), self.moved + moved
-            if not moved and approach.settled(seen.log_prob, self.size, self.widths):
-                self._must_be_proper()
-                break
-        else:
-            self.notes.append(
-                f"the approach had not settled after {approach.APPROACHES * RECORDS} moves"
-            )
-        if self.moved:
-            self.notes.append(f"before sampling, birth-death moved {self.moved} particles")
-        self.phase, self.number = state.ROUNDS, 0
-
-    def _must_be_proper(self) -> None:
-        theta = self.origin + self.y @ self.base.T
-        scores = np.asarray(self._evaluate(theta).score, float)
-        approach.must_slope(float(self.widths[-1].max()), theta, scores)
-
-    def _birth_death(self, z: np.ndarray, path: np.ndarray) -> int:
-        place = approach.birth_death(z, path, self.rng)
-        self.y, self.log_prob = self.y[place], self.log_prob[place]
-        self.score, self.log_step = self.score[place], self.log_step[place]
-        return int((place != np.arange(self.count)).sum())
-
     def _rounds(self) -> None:
         for n in range(self.number, self.budget.rounds):
             self.number = n
-            chunks, thin = self._length(n)
+            moves, thin = self._length(n)
             label = f"round {n + 1}"
-            rate = 0.7 if n < 2 else 0.3
             if self.stage == 0:
                 # a step that fell in the approach says nothing of the target
                 step = max(np.median(self.log_step), np.log(TRAJECTORY / LEAPS))
-                self.advance(label, 1, step, rate=rate, pooled=False, local=self.local)
+                options = {"local": self.local, "jumps": self.jumps}
+                self.advance(label, MOVES, step, rate=0.7, pooled=False, **options)
                 self.stage = 1
             while self.stage < FROZEN:
-                self._tune(label, 1, rate=0.2)
+                self._set_leaps()
+                self._move_together(label, MOVES, rate=0.2, jumps=self.jumps)
                 self.stage += 1
-            # 0.2 makes up for the jitter of frozen steps
-            seen = self._tune(label, chunks, shift=0.2, thin=thin, jumps=self.jumps)
-            self.log_step = self.log_step - 0.2
-            self.stage, found = 0, self._points(seen)
+                self._set_leaps()
+            seen = self._move_together(
+                label, moves, shift=SHIFT, thin=thin, jumps=self.jumps, going_on=True
+            )
+            found = self._points(seen)
             independent = self._judge(seen, found, thin)
             if passed(self.checks):
                 return
             # a budget that somebody has named is used to its end
             if self.budget.max_evaluations is None and 2 * self.evaluations > budget.EVALUATIONS:
                 return
-            self._learn(found, max(independent, self.count))
-            mixed = self.checks[0].passed
-            if n < BIRTH_DEATHS and not mixed:
-                self._birth_death(seen.z[-1], seen.log_prob.mean(0, keepdims=True))
-            self.jumps = self.jumps or not mixed
-            self.local = self.local or uneven(seen)
+            if self._taught(seen, independent):
+                self._end_advance()
+                self._learn(seen, found, independent)
+                self.stage = 0
+                continue
+            if self._trend:
+                self._forget_half(thin)
+            if self._length(n + 1)[1] > thin:
+                self._halve_records()
+
+    def _taught(self, seen: Round, independent: float) -> bool:
+        """Has a round shown how to move better? Else it goes on as it is."""
+        if (
+            (self._apart and not self.jumps)
+            or (not self.local and (rough(seen.g) or slowed(seen.acceptance)))
+            or (self._stuck(seen).any() and self.number < BIRTH_DEATHS)
+            or (self._trend and not self.checks[0].passed)
+            or not LOW < float(seen.acceptance.mean()) < HIGH
+        ):
+            return True
+        rows = seen.z.reshape(-1, self.size), seen.g.reshape(-1, self.size)
+        _, factor = metric.learn(*rows, max(independent, self.count))
+        lengths = np.linalg.svd(factor, compute_uv=False)
+        return bool(lengths[0] > ROUND * lengths[-1]) or self._straight_bend(seen) is not None
+
+    def _straight_bend(self, seen: Round) -> Bend | None:
+        """What there is to bend in coordinates that should be straight already."""
+        straight = self.origin + seen.y @ self.base.T
+        return bend.learn(straight, seen.g @ np.linalg.inv(self.base @ self.factor))
+
+    @property
+    def _apart(self) -> bool:
+        """Do particles keep to places of their own?"""
+        return self.checks[0].value > APART
+
+    @property
+    def _trend(self) -> bool:
+        """Do the particles still move elsewhere?"""
+        return not all(check.passed for check in self.checks if check.name == "trend")
+
+    @staticmethod
+    def _stuck(seen: Round) -> np.ndarray:
+        """Which particles reject nearly everything where the density is lower than the others see?
+        (Where it is higher they may stand in a mode that is narrow.)"""
+        still = seen.acceptance.mean(0) < STUCK
+        if still.all():
+            return np.zeros_like(still)
+        found: np.ndarray = still & (
+            seen.log_prob.mean(0) < np.quantile(seen.log_prob[:, ~still], LOWEST)
+        )
+        return found
 
     def _length(self, n: int) -> tuple[int, int]:
-        """How many chunks a round has, and how many moves there are from one record to the next."""
-        chunks, thin = (2 << n, 1) if n < 3 else (8, 1 << (n - 2))
-        return max(chunks, -(-self.budget.records(self.count) // RECORDS)), thin
+        """How many moves a round has, twice as many as the one before it, and how many there are
+        from one record to the next."""
+        first = max(2, -(-self.budget.records(self.count) // MOVES))
+        chunks = first << n
+        times = max(1, chunks // max(CHUNKS, first))
+        return MOVES * chunks, 1 << (times.bit_length() - 1)
 
     def _judge(self, seen: Round, found: Points, thin: int) -> float:
         """Check a round, and keep it; how many independent points it is worth."""
@@ -173,7 +178,7 @@ class AutomaticRun(Moving):
             self.notes.append(f"{spent} ended the run in its {self.phase}")
         _, thin = self._length(self.number)
         before = 0 if self.finished is None else len(self.finished.log_prob) * self.thin
-        if self.stage == FROZEN and RECORDS * len(self.records) * thin > before:
+        if self.stage == FROZEN and self.made > before:
             seen = self._collect()
             self._judge(seen, self._points(seen), thin)
 
@@ -183,22 +188,49 @@ class AutomaticRun(Moving):
         scores = seen.g @ np.linalg.inv(self.base @ self.factor)
         return bend.bend_points(self.bend, Points(straight, seen.log_prob, scores))
 
-    def _learn(self, found: Points, independent: float) -> None:
-        """A bend from a round, over to its coordinates, and a metric there."""
-        self.bend = bend.learn(found.theta, found.score)
+    def _learn(self, seen: Round, found: Points, independent: float) -> None:
+        """A bend from a round, over to its coordinates, and a metric there; jumps, and steps that
+        fit the place, where they are needed."""
+        before, new = self.bend, bend.learn(found.theta, found.score)
+        if new is not None or self._straight_bend(seen) is not None:
+            self.bend = new  # and else the one there is was not seen to be wrong
         straight = bend.straighten_points(self.bend, found)
         y = (straight.theta - self.origin) @ np.linalg.inv(self.base).T
         scores = straight.score @ self.base
         self.y, self.log_prob, self.score = y[-1], straight.log_prob[-1], scores[-1]
-        y, scores = y.reshape(-1, self.size), scores.reshape(-1, self.size)
-        self.middle, self.factor = metric.learn(y, scores, independent)
+        self.archive = y.mean(0)  # of particles that stay in their modes: how far those are apart
+        # and if they know theirs (by Stein's identity), only their own paths tell its scale
+        known = -((y - self.archive) * scores).mean((0, 1)) > KNOWN
+        rows = (y - self.archive if self._apart and known.all() else y).reshape(-1, self.size)
+        slopes = scores.reshape(-1, self.size) @ self.factor
+        rows = rows @ np.linalg.inv(self.factor).T
+        _, more = metric.learn(rows, slopes, max(independent, self.count))
+        self.factor = self.factor @ more
+        self.middle = y.mean((0, 1))
+        if self.number < BIRTH_DEATHS and self._apart:
+            z = (self.y - self.middle) @ np.linalg.inv(self.factor).T
+            self._birth_death(z, seen.log_prob.mean(0, keepdims=True))
+        if self.number < BIRTH_DEATHS and (stuck := self._stuck(seen)).any():
+            place = np.arange(self.count)
+            place[stuck] = self.rng.choice(np.flatnonzero(~stuck), stuck.sum())
+            self._put(place)
+        self.jumps = self.jumps or self._apart
+        same = before is None and self.bend is None
+        slow = same and slowed(seen.acceptance)
+        self.local = self.local or slow or rough(scores @ self.factor)
 
-    def _tune(self, label: str, chunks: int, shift: float = 0.0, **tuning: Any) -> Round:
-        """Moves with one step for all, and as many leapfrogs as make a trajectory of it."""
+    def _set_leaps(self) -> None:
+        """As many leapfrogs as make a trajectory of the present step."""
+        step = np.exp(np.median(self.log_step))
+        self.leaps = int(np.clip(np.ceil(TRAJECTORY / step), 1, LEAPS))
+
+    def _move_together(self, label: str, moves: int, shift: float = 0.0, **tuning: Any) -> Round:
+        """Moves with one step for all."""
         log_step = float(np.median(self.log_step))
-        leaps = int(np.clip(np.ceil(TRAJECTORY / np.exp(log_step)), 1, LEAPS))
-        tuning = {"leaps": leaps, "local": self.local, **tuning}
-        return self.advance(label, chunks, log_step + shift, **tuning)
+        tuning = {"leaps": self.leaps, "local": self.local, **tuning}
+        seen = self.advance(label, moves, log_step + shift, **tuning)
+        self.log_step = self.log_step - shift
+        return seen
 
     @property
     def settings(self) -> dict[str, Any]:

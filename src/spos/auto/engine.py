@@ -1,24 +1,34 @@
 """The move, and a compiled chunk of moves.
 
-In coordinates θ = c + L z, with g = Lᵀ ∇ log p, the particles stand in two halves A and B. One half
-moves while the other stands still, then they change places. With ξ standard normal and a step e,
+In coordinates θ = c + L z, with g = Lᵀ ∇ log p, every particle follows its score, f = g. With ξ
+standard normal and a step e,
 
-    f(z) = g(z) + β/|B| Σ_{j∈B} [ k(z, z_j) g_j + ∇_j k(z, z_j) ]            the drift of SPOS
     p = ξ;   then n times:   p += e/2 f(z),   z += e p,   p += e/2 f(z)       a leapfrog
     accept with probability min(1, exp[ log p(z') - log p(z) - |p'|²/2 + |ξ|²/2 ])
 
-where f is shortened so that a single push e²|f|/2 is at most √d. One leapfrog is the SPOS step
+where f is shortened so that a single push e²|f|/2 is at most √d. One leapfrog is the SGLD step
 z + h f + √(2h) ξ, h = e²/2, with a Metropolis test. A leapfrog keeps volume and can be reversed
-whatever field of the position drives it, and f depends on the half that stands still and on the
-particle alone. So p × … × p is exactly invariant: no error of the step, none of a finite number of
-particles. (A field made from the moving half itself would not do: see the tests.)
+whatever field of the position drives it, so that p is exactly invariant: no error of the step.
+
+With a kernel the particles stand in two halves A and B. One half moves while the other stands
+still, then they change places, and a particle of A is driven by
+
+    f(z) = g(z) + β/|B| Σ_{j∈B} [ k(z, z_j) g_j + ∇_j k(z, z_j) ]            the drift of SPOS,
+
+which depends on the half that stands still and on the particle alone. So p × … × p is exactly
+invariant: no error of a finite number of particles either. (A field made from the moving half
+itself would not do: see the tests.)
 
 The step e varies from move to move, and may fit the place (`spos.auto.jitter`): then the test has
 one factor more.
 
 A **jump** is a leapfrog of one step without force, whose momentum carries the particle by the
-difference of two particles of the other half. That is symmetric, hence exact too, and it crosses
-between modes that both halves know.
+difference of two rows of an *archive*, where particles stood before the round began. That is
+symmetric, hence exact too, and it crosses between modes that the archive knows.
+
+Compiling takes longer than all moves of an easy model. So there is one program for everything, in
+which the log-density stands once, and random numbers come from the host, since a generator would be
+the larger part of it. To look at a density is a move of no length.
 """
 
 import math
@@ -26,18 +36,19 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from spos.auto import jitter
-from spos.auto.bend import Bend, bent
+from spos.auto.bend import Bend, bent, straight_scores
+from spos.auto.chance import RandomNumbers
 from spos.cloud import squared_distances
-from spos.dynamics.noise import normal_matrix
 from spos.mesh import shards
 from spos.programs import compiled
 from spos.targets.target import Target
-from spos.types import Number, Particles
+from spos.types import Array, Number, Particles
 from spos.values import Value, static, value
 
-RECORDS = 25  # of a chunk
+MOVES = 25  # of a chunk, at most
 LONGEST_STEP = 1.9  # a leapfrog on a standard normal is unstable from 2 on
 SHORTEST_STEP = 1e-6  # of what single precision can tell apart
 
@@ -45,42 +56,44 @@ SHORTEST_STEP = 1e-6  # of what single precision can tell apart
 class Whitened(NamedTuple):
     """Particles in whitened coordinates, the log-density there, and its gradient."""
 
-    z: jax.Array
-    log_prob: jax.Array
-    score: jax.Array
+    z: Array
+    log_prob: Array
+    score: Array
 
 
 class Coordinates(NamedTuple):
-    """θ = centre + factor z; with a bend, these are the straight coordinates of θ.
+    """θ = centre + factor z; with a bend, these are the straight coordinates of θ."""
 
-    A bend that is not `bent` yet has its place only, so that nothing is compiled anew for it.
-    """
-
-    centre: jax.Array
-    factor: jax.Array
+    centre: Any
+    factor: Any
     bend: Bend | None = None
-    bent: Any = True
 
 
 class Tuning(NamedTuple):
     """How a chunk moves; all of it may change without compiling anew."""
 
-    log_step: jax.Array  # one a particle
+    log_step: Any  # one a particle
     rate: Any = 0.0  # at which log_step follows the acceptance; 0 is frozen, and then exact
     pooled: Any = True  # one step for all, or each its own
     leaps: Any = 1
-    thin: Any = 1  # moves from one record to the next
-    jumps: Any = False  # also propose differences of the other half
     local: Any = False  # a step that fits the place
+    jumps: Any = False  # also propose differences of two rows of the archive
+
+
+def plan(log_step: Any, dtype: Any, **options: Any) -> Tuning:
+    """A tuning whose numbers have one type each, so that one program serves them all."""
+    given = Tuning(log_step, **options)
+    types = dtype, dtype, bool, np.int32, bool, bool
+    return Tuning(*(np.asarray(x, kind) for x, kind in zip(given, types, strict=True)))
 
 
 class Records(NamedTuple):
-    """What a chunk leaves behind, with a leading axis of records."""
+    """What moves leave behind, with a leading axis of moves."""
 
-    z: jax.Array
-    log_prob: jax.Array
-    score: jax.Array
-    acceptance: jax.Array
+    z: Array
+    log_prob: Array
+    score: Array
+    acceptance: Array
 
 
 @value
@@ -125,15 +138,16 @@ class Problem(Value):
         batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32))
 
         def log_prob(theta: jax.Array) -> jax.Array:
-            log_det = jnp.zeros((), theta.dtype)
-            if frame.bend is not None:
-                theta, log_det = jax.lax.cond(
-                    frame.bent, bent, lambda _, straight: (straight, log_det), frame.bend, theta
-                )
-            return jnp.asarray(target.log_prob(self.unflatten(theta), batch) + log_det, self.dtype)
+            return jnp.asarray(target.log_prob(self.unflatten(theta), batch), self.dtype)
 
-        values, scores = jax.vmap(jax.value_and_grad(log_prob))(frame.centre + z @ frame.factor.T)
-        g = scores @ frame.factor
+        straight = frame.centre + z @ frame.factor.T
+        theta, log_det = straight, jnp.zeros((), self.dtype)
+        if frame.bend is not None:
+            theta, log_det = bent(frame.bend, straight)
+        values, scores = jax.vmap(jax.value_and_grad(log_prob))(theta)
+        if frame.bend is not None:
+            scores = straight_scores(frame.bend, straight, scores)
+        values, g = values + log_det, scores @ frame.factor
         good = jnp.isfinite(values) & jnp.isfinite(g).all(1) & jnp.isfinite(z).all(1)
         return Whitened(z, jnp.where(good, values, -jnp.inf), jnp.where(good[:, None], g, 0.0))
 
@@ -148,48 +162,21 @@ def stein_field(z: jax.Array, others: jax.Array, scores: jax.Array) -> jax.Array
     return k @ (scores - slope * others) + slope * k.sum(1, keepdims=True) * z
 
 
-class RandomNumbers(NamedTuple):
-    """All random numbers of a move. They come from one matrix of normals: every further call of a
-    generator would take half a second to compile."""
-
-    momentum: jax.Array  # standard normal
-    jitter: jax.Array  # the rest is uniform on (0, 1)
-    accept: jax.Array  # for the leapfrog and for the jump
-    pair: jax.Array  # the two particles whose difference is a jump
-
-
-def draw_random(key: jax.Array, like: jax.Array) -> RandomNumbers:
-    """The random numbers of a move of particles like these."""
-    count, size = like.shape
-    normals = normal_matrix(key, (count, size + 5), like.dtype)
-    uniforms = jax.scipy.special.ndtr(normals[:, size:])
-    return RandomNumbers(normals[:, :size], uniforms[:, 0], uniforms[:, 1:3], uniforms[:, 3:])
-
-
-def choose(uniforms: jax.Array, count: int) -> jax.Array:
-    """One of `count` for each uniform number, which may be a rounded 1."""
-    return jnp.minimum(jnp.floor(uniforms * count).astype(jnp.int32), count - 1)
-
-
-def move_half(
+def move_some(
     problem: Problem,
     frame: Coordinates,
     random: RandomNumbers,
-    own: Whitened,
-    other: Whitened,
+    own: Any,
+    other: Any,
     tuning: Tuning,
     jumping: Any,
 ) -> tuple[Whitened, jax.Array]:
     """The move of the module's docstring; also the acceptance probability of every particle."""
-    size, rivals = own.z.shape[1], len(other.z)
+    size, u = own.z.shape[1], random.jitter
     here = jnp.where(tuning.local, jitter.local_scale(own.score), 0.0)
-    u = jnp.where(
-        tuning.local, jitter.local_jitter(random.jitter), jitter.uniform_jitter(random.jitter)
-    )
-    u = jnp.where(tuning.rate > 0, 0.0, u)  # what adapts is the step without it
     e = jnp.exp(tuning.log_step + here + u)[:, None]
 
-    def force(z: jax.Array, g: jax.Array) -> jax.Array:
+    def force(z: Any, g: Any) -> Any:
         f = g
         if problem.beta is not None:
             f = g + problem.beta * stein_field(z, other.z, other.score)
@@ -204,9 +191,7 @@ def move_half(
         f = force(cloud.z, cloud.score)
         return n + 1, cloud, p + 0.5 * e * f, f
 
-    first, gap = choose(random.pair[:, 0], rivals), 1 + choose(random.pair[:, 1], rivals - 1)
-    difference = other.z[first] - other.z[(first + gap) % rivals]
-    p0 = jnp.where(jumping, difference / e, random.momentum)
+    p0 = jnp.where(jumping, random.jump / e, random.momentum)
     begin = (0, own, p0, force(own.z, own.score))
     last = jnp.where(jumping, 1, tuning.leaps)
     _, new, p, _ = jax.lax.while_loop(lambda carry: carry[0] < last, leap, begin)
@@ -228,31 +213,36 @@ def move_half(
 
 
 def _move_share(given: Any, rows: Any) -> tuple[Whitened, jax.Array]:
-    """`move_half` of some particles: each moves by itself, so that devices can share them."""
+    """`move_some` of a device's share of them."""
     problem, frame, other, tuning, jumping = given
     random, own, log_step = rows
     plan = tuning._replace(log_step=log_step)
-    return move_half(problem, frame, random, own, other, plan, jumping)
+    return move_some(problem, frame, random, own, other, plan, jumping)
 
 
 def move(
-    problem: Problem, frame: Coordinates, key: jax.Array, cloud: Whitened, tuning: Tuning
+    problem: Problem,
+    frame: Coordinates,
+    random: RandomNumbers,
+    cloud: Whitened,
+    tuning: Tuning,
 ) -> tuple[Whitened, Tuning, jax.Array]:
-    """Both halves once, and once more with jumps if they are on; then the steps adapt."""
-    half = len(cloud.z) // 2
-    random = draw_random(key, cloud.z)
+    """All once, and once more with jumps if they are on; then the steps adapt."""
+    groups = 1 if problem.beta is None else 2
+    some = len(cloud.z) // groups
 
     def turn(n: Any, carry: Any) -> Any:
-        """The half in front moves and goes to the back, with all that is its own."""
-        front = jax.tree.map(lambda x: x[:half], carry)
-        back = jax.tree.map(lambda x: x[half:], carry)
+        """Those in front move and go to the back, with all that is their own."""
+        front = jax.tree.map(lambda x: x[:some], carry)
+        back = jax.tree.map(lambda x: x[some:], carry)
         own, random, log_step, acceptance = front
-        given = (problem, frame, back[0], tuning, n >= 2)
+        jumping = n >= groups
+        given = (problem, frame, back[0], tuning, jumping)
         own, likely = shards.divided(_move_share, given, (random, own, log_step))
-        front = own, random, log_step, jnp.where(n >= 2, acceptance, likely)
+        front = own, random, log_step, jnp.where(jumping, acceptance, likely)
         return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), back, front)
 
-    turns = jnp.where(tuning.jumps, 4, 2)
+    turns = jnp.where(tuning.jumps, 2 * groups, groups)
     begin = (cloud, random, tuning.log_step, jnp.zeros_like(tuning.log_step))
     cloud, _, _, acceptance = jax.lax.fori_loop(0, turns, turn, begin)
     miss = jnp.where(tuning.pooled, acceptance.mean(), acceptance) - problem.accept
@@ -264,36 +254,28 @@ def move(
 
 
 @compiled()
-def evaluate(problem: Problem, frame: Coordinates, z: jax.Array) -> Whitened:
-    """The log-density and its gradient at whitened particles, compiled."""
-
-    def share(given: Any, rows: jax.Array) -> Whitened:
-        problem, frame = given
-        return problem.evaluate(frame, rows)
-
-    found: Whitened = shards.divided(share, (problem, frame), z)
-    return found
-
-
-@compiled()
 def chunk(
-    problem: Problem, frame: Coordinates, key: jax.Array, cloud: Whitened, tuning: Tuning
+    problem: Problem,
+    frame: Coordinates,
+    random: RandomNumbers,
+    moves: Any,
+    cloud: Whitened,
+    tuning: Tuning,
 ) -> tuple[Whitened, jax.Array, Records]:
-    """RECORDS times `thin` moves: the last cloud, the steps, and a record of every `thin`-th."""
+    """The first so many of the moves that there are random numbers for: the last cloud, the steps,
+    and a record of every move."""
+    most = len(random.jitter)
+    empty = Records(
+        *(jnp.zeros((most, *like.shape), like.dtype) for like in (*cloud, tuning.log_step))
+    )
 
-    def record(carry: Any, n: jax.Array) -> Any:
-        cloud, log_step = carry
+    def once(n: Any, carry: Any) -> Any:
+        cloud, log_step, records = carry
+        own = jax.tree.map(lambda part: part[n], random)
+        now = tuning._replace(log_step=log_step)
+        cloud, now, acceptance = move(problem, frame, own, cloud, now)
+        new = Records(*cloud, acceptance)
+        records = jax.tree.map(lambda part, row: part.at[n].set(row), records, new)
+        return cloud, now.log_step, records
 
-        def once(m: Any, inner: Any) -> Any:
-            cloud, log_step, total = inner
-            own = jax.random.fold_in(key, n * tuning.thin + m)
-            now = tuning._replace(log_step=log_step)
-            cloud, now, acceptance = move(problem, frame, own, cloud, now)
-            return cloud, now.log_step, total + acceptance
-
-        start = (cloud, log_step, jnp.zeros_like(log_step))
-        cloud, log_step, total = jax.lax.fori_loop(0, tuning.thin, once, start)
-        return (cloud, log_step), Records(cloud.z, cloud.log_prob, cloud.score, total / tuning.thin)
-
-    (cloud, log_step), records = jax.lax.scan(record, (cloud, tuning.log_step), jnp.arange(RECORDS))
-    return cloud, log_step, records
+    return jax.lax.fori_loop(0, moves, once, (cloud, tuning.log_step, empty))

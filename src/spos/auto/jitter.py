@@ -12,13 +12,14 @@ still exact, and it costs no evaluation.
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 BELOW, ABOVE = 0.5, 0.15  # the means of the two sides of u
 
 
-def uniform_jitter(uniform: jax.Array) -> jax.Array:
+def uniform_jitter(uniform: np.ndarray) -> np.ndarray:
     """log e without a place, where the constant is 0."""
-    return jnp.log(0.5 + 0.5 * uniform)
+    return np.log(0.5 + 0.5 * uniform)
 
 
 def local_scale(score: jax.Array) -> jax.Array:
@@ -27,12 +28,12 @@ def local_scale(score: jax.Array) -> jax.Array:
     return -0.5 * jnp.log(jnp.maximum(square, 1.0))
 
 
-def local_jitter(uniform: jax.Array) -> jax.Array:
+def local_jitter(uniform: np.ndarray) -> np.ndarray:
     """u, by the inverse of its distribution function."""
     share, least = BELOW / (BELOW + ABOVE), 1e-12
-    below = BELOW * jnp.log(jnp.maximum(uniform / share, least))
-    above = -ABOVE * jnp.log(jnp.maximum((1.0 - uniform) / (1.0 - share), least))
-    return jnp.where(uniform < share, below, above)
+    below = BELOW * np.log(np.maximum(uniform / share, least))
+    above = -ABOVE * np.log(np.maximum((1.0 - uniform) / (1.0 - share), least))
+    return np.where(uniform < share, below, above).astype(uniform.dtype)
 
 
 def log_density(u: jax.Array) -> jax.Array:

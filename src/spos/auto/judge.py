@@ -167,10 +167,15 @@ def passed(found: list[Check]) -> bool:
     return all(check.passed or check.name == TAILS for check in found)
 
 
-def uneven(seen: Round) -> bool:
-    """Does the scale of the density change from place to place, or does it stop some particle?"""
-    acceptance = seen.acceptance.mean(0)
-    return roughness(seen.g) > UNEVEN or bool(acceptance.min() < 0.5 * acceptance.mean())
+def rough(g: np.ndarray) -> bool:
+    """Does the scale of the density change from place to place, by its whitened scores?"""
+    return roughness(g) > UNEVEN
+
+
+def slowed(acceptance: np.ndarray) -> bool:
+    """Does it stop some particle, by the acceptance of moves?"""
+    usual = acceptance.mean(0)
+    return bool(usual.min() < 0.5 * usual.mean())
 
 
 def of_few(values: np.ndarray) -> np.ndarray:

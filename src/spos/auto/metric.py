@@ -7,19 +7,22 @@ learnt again and again.
 of target and starts then leaves every y as it was, and with it all that follows. That takes
 4 (d + 1) starts; with fewer, W only scales each parameter by itself.
 
-**L** is the symmetric root of the C that solves
+**L** is a root of the C that solves
 
     C cov(∇ log p) C = cov(y),
 
 the geometric mean of cov(y) and cov(∇ log p)⁻¹. For a Gaussian C is its covariance whatever the law
-of the cloud, so it is right long before the cloud is. With fewer than 4 d independent points both
-covariances shrink towards their diagonals, by the weight d / (d + number of points).
+of the cloud, so it is right long before the cloud is. It is learnt in the whitened coordinates of
+the metric before it, so that scales any number of digits apart are reached in several steps. With
+fewer than 4 d independent points both covariances shrink towards their diagonals, by the weight
+d / (d + number of points). A direction without a slope, as between walls, keeps its spread.
 """
 
 import numpy as np
 
 POINTS_PER_DIMENSION = 4  # below, covariances shrink to their diagonals
 FLATTEST = 1e-6  # slope in units of the spread, squared: below, a direction has no scale of its own
+TINY = 1e-150
 FLOOR = 1e-13  # of eigenvalues, relative to the largest
 
 
@@ -47,19 +50,17 @@ def learn(y: np.ndarray, scores: np.ndarray, independent: float) -> tuple[np.nda
     y, scores = y - centre, scores - scores.mean(0)
     size = y.shape[1]
     spread = np.maximum((y * y).mean(0), np.finfo(float).tiny)
-    slope = (scores * scores).mean(0)
-    flat = slope < FLATTEST / spread  # the walls of a box do not show: the spread has to do
-    scores = np.where(flat, -y / spread, scores)
-    slope = np.where(flat, 1.0 / spread, slope)
+    slope = np.maximum((scores * scores).mean(0), FLATTEST / spread)
     scale = (spread / slope) ** 0.25
     a, b = _covariance(y / scale), _covariance(scores * scale)
-    units = np.sqrt(np.trace(a) / np.trace(b))
+    sizes = [max(np.trace(c) / size, TINY) for c in (a, b)]
     weight = size / (size + independent) if independent < POINTS_PER_DIMENSION * size else FLOOR
-    a, b = (_shrunk(c * size / np.trace(c), weight) for c in (a, b))
-    root, inverse = _roots(b)
-    middle, _ = _roots(root @ a @ root)
-    c_root, _ = _roots(units * inverse @ middle @ inverse)
-    return centre, scale[:, None] * c_root
+    a, b = (_shrunk(c / of, weight) for c, of in zip((a, b), sizes, strict=True))
+    root, _ = _roots(a)
+    slopes, vectors = np.linalg.eigh(root @ b @ root)  # in units of the spread; 1 for a Gaussian
+    slopes = np.where(slopes * sizes[0] * sizes[1] < FLATTEST, 1.0 / (sizes[0] * sizes[1]), slopes)
+    units = np.sqrt(sizes[0] / sizes[1])
+    return centre, np.sqrt(units) * scale[:, None] * (root @ vectors * slopes**-0.25)
 
 
 def _covariance(rows: np.ndarray) -> np.ndarray:

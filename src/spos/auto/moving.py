@@ -8,18 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from spos.auto import approach, bend, metric, state
+from spos.auto import approach, bend, engine, metric, state
 from spos.auto.bend import Bend, Points
 from spos.auto.budget import Budget, Spent
+from spos.auto.chance import RandomNumbers, draw_random
 from spos.auto.engine import (
-    RECORDS,
+    MOVES,
     Coordinates,
     Problem,
     Records,
-    Tuning,
     Whitened,
 )
 from spos.auto.judge import Round
@@ -48,7 +47,6 @@ class Moving(FitState):
         self.programs, self.names, self.seed = programs, names, seed
         self.budget = budget or Budget()
         self.bend = None
-        self.key = jax.random.key(seed)
         self.count, self.size = theta.shape
         self.bar: progress_line.Progress | None = None
         self.saver: Checkpoint | None = None
@@ -81,9 +79,9 @@ class Moving(FitState):
         if approach.is_far(self.score):
             self.notes.append("the points of warm_start are far from this target: approached anew")
             return False
-        self.factor = np.eye(self.size)
+        self.factor, self.archive = np.eye(self.size), self.y
         self.log_step = np.full(self.count, warm.log_step)
-        self.phase, self.number = state.ROUNDS, warm.number
+        self.phase = state.ROUNDS
         self.jumps, self.local = warm.jumps, warm.local
         self.stage = 2  # the step is known, and is tuned to the new target for one chunk
         return True
@@ -101,17 +99,31 @@ class Moving(FitState):
     def _evaluate(self, theta: np.ndarray) -> Whitened:
         """Density and score in the parameters themselves."""
         self.evaluations += self.count
-        frame = self._frame(np.zeros(self.size), np.eye(self.size))
-        frame = frame._replace(bent=jnp.asarray(False))
-        return self.programs.evaluate(frame, self._array(theta))
+        frame = self._frame(np.zeros(self.size), np.eye(self.size), None)
+        return self._at(frame, theta)
+
+    def _at(self, frame: Coordinates, z: np.ndarray) -> Whitened:
+        """Density and score there: one move by nothing, from where they are not known yet."""
+        dtype, shape = self.problem.dtype, (MOVES, *z.shape)
+        still = RandomNumbers(
+            *(np.zeros(s, dtype) for s in (shape, shape[:2], (*shape[:2], 2), shape))
+        )
+        unknown = Whitened(
+            self._array(z), np.full(len(z), -np.inf, dtype), np.zeros(z.shape, dtype)
+        )
+        plan = engine.plan(unknown.log_prob, dtype)
+        there: Whitened = jax.device_get(
+            self.programs.look(frame, still, np.int32(1), unknown, plan)
+        )
+        return there
 
     def _log_prob(self, theta: np.ndarray) -> np.ndarray:
         return np.asarray(self._evaluate(theta).log_prob)
 
     def _look(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Density and score at y."""
-        frame = self._frame(self.origin, self.base)
-        cloud = self.programs.evaluate(frame, self._array(y))
+        frame = self._frame(self.origin, self.base, self.bend)
+        cloud = self._at(frame, y)
         self.evaluations += self.count
         log_prob, score = (np.asarray(x, float) for x in cloud[1:])
         return log_prob, score
@@ -124,50 +136,67 @@ class Moving(FitState):
             _, self.factor = metric.learn(self.y[best], self.score[best], len(best))
         self.middle = self.y.mean(0)
 
-    def _array(self, values: Any) -> jax.Array:
-        return jnp.asarray(values, self.problem.dtype)
+    def _array(self, values: Any) -> np.ndarray:
+        return np.asarray(values, self.problem.dtype)
 
-    def _frame(self, centre: np.ndarray, factor: np.ndarray) -> Coordinates:
-        given = bend.unbent(self.size) if self.bend is None else self.bend
-        arrays = Bend(*map(self._array, given))
-        return Coordinates(
-            self._array(centre), self._array(factor), arrays, jnp.asarray(self.bend is not None)
-        )
+    def _frame(self, centre: np.ndarray, factor: np.ndarray, given: Bend | None) -> Coordinates:
+        arrays = Bend(*map(self._array, bend.unbent(self.size) if given is None else given))
+        return Coordinates(self._array(centre), self._array(factor), arrays)
 
-    def advance(self, label: str, chunks: int, log_step: Any, **tuning: Any) -> Round:
-        """So many chunks from y in the present metric; y, its density and the steps follow.
+    def advance(
+        self,
+        label: str,
+        moves: int,
+        log_step: Any,
+        *,
+        thin: int = 1,
+        going_on: bool = False,
+        **tuning: Any,
+    ) -> Round:
+        """So many moves from y in the present metric, of which every `thin`-th is recorded; y, its
+        density and the steps follow.
 
-        One that was under way when the state was saved goes on where it was.
+        One that was under way when the state was saved goes on where it was. What is `going_on` may
+        be asked for more moves later.
         """
-        frame = self._frame(self.origin + self.base @ self.middle, self.base @ self.factor)
+        origin, base = self.origin + self.base @ self.middle, self.base @ self.factor
+        frame = self._frame(origin, base, self.bend)
+        inverse = np.linalg.inv(self.factor).T
         if self.running is None:
-            z = (self.y - self.middle) @ np.linalg.inv(self.factor).T
+            z = (self.y - self.middle) @ inverse
             self.running = Whitened(*map(self._array, (z, self.log_prob, self.score @ self.factor)))
-            self.running_step = np.asarray(self._array(np.broadcast_to(log_step, self.count)))
-        cloud = Whitened(*map(self._array, self.running))
-        steps = self._array(self.running_step)
-        plan = Tuning(steps, **tuning)
-        plan = plan._replace(rate=self._array(plan.rate))
-        per_move = int(plan.leaps) + bool(plan.jumps)
-        cost = RECORDS * int(plan.thin) * per_move * self.count
-        for _ in range(len(self.records), chunks):
+            self.running_step = self._array(np.broadcast_to(log_step, self.count))
+        cloud, steps = Whitened(*map(self._array, self.running)), self.running_step
+        plan = engine.plan(steps, self.problem.dtype, **tuning)
+        # while steps adapt nothing is kept, and jumps may follow a cloud that grows
+        places = self.y if self.archive is None or plan.rate else self.archive
+        archive = self._array((places - self.middle) @ inverse)
+        cost = (int(plan.leaps) + bool(plan.jumps)) * self.count * MOVES
+        while self.made < moves:
             if spent := self.budget.spent(self.elapsed, self.evaluations + cost):
                 raise Spent(spent)
-            key = jax.random.fold_in(self.key, self.chunks)
-            now = plan._replace(log_step=steps)
-            cloud, steps, records = self.programs.chunk(frame, key, cloud, now)
+            rng = np.random.default_rng([self.seed, self.chunks, MOVES])  # not that of `rng`
+            random = draw_random(rng, MOVES, archive, plan)
+            cloud, steps, records = self.programs.chunk(
+                frame, random, np.int32(MOVES), cloud, plan._replace(log_step=steps)
+            )
             recorded: Records = jax.device_get(records)
             self.running, self.running_step = jax.device_get((cloud, steps))
-            self.records = [*self.records, recorded]
+            kept = (self.made + np.arange(1, MOVES + 1)) % thin == 0
+            self.records = [*self.records, Records(*(part[kept] for part in recorded))]
+            self.made += MOVES
             self.chunks += 1
-            self.moves += RECORDS * int(plan.thin)
+            self.moves += MOVES
             self.evaluations += cost
-            self._look_up(label)
-        self.log_step = np.asarray(steps, float)
-        return self._collect()
+            self._look_up(label, recorded)
+        self.log_step = np.asarray(self.running_step, float)
+        seen = self._collect()
+        if not going_on:
+            self._end_advance()
+        return seen
 
     def _collect(self) -> Round:
-        """End the advance that is under way, however far it is."""
+        """What the advance that is under way has recorded; y and all that belongs to it follow."""
         parts = [[np.asarray(leaf, float) for leaf in each] for each in self.records]
         z, log_prob, g, acceptance = (np.concatenate(part) for part in zip(*parts, strict=True))
         y = self.middle + z @ self.factor.T
@@ -175,15 +204,29 @@ class Moving(FitState):
             raise approach.ImproperError(approach.ENDLESS)
         self.y, self.log_prob = y[-1], log_prob[-1]
         self.score = g[-1] @ np.linalg.inv(self.factor)
-        self.records, self.running, self.running_step = [], None, None
         return Round(y, log_prob, z, g, acceptance)
+
+    def _end_advance(self) -> None:
+        self.records, self.made, self.running, self.running_step = [], 0, None, None
+
+    def _forget_half(self, thin: int) -> None:
+        """Drop the first half of what the advance has recorded."""
+        joined = [np.concatenate(parts) for parts in zip(*self.records, strict=True)]
+        half = len(joined[0]) // 2
+        self.records = [Records(*(part[half:] for part in joined))]
+        self.made -= half * thin
+
+    def _halve_records(self) -> None:
+        """Of what the advance has recorded keep every second: one twice as long needs no more."""
+        joined = (np.concatenate(parts) for parts in zip(*self.records, strict=True))
+        self.records = [Records(*(part[1::2] for part in joined))]
 
     @property
     def elapsed(self) -> float:
         """Seconds, those of an earlier part of the run included."""
         return time.monotonic() - self.began
 
-    def _look_up(self, label: str) -> None:
+    def _look_up(self, label: str, recorded: Records) -> None:
         """After a whole chunk: keep the state, and tell whoever wants to know."""
         self.seconds = self.elapsed
         self.latest = self.snapshot()
@@ -194,9 +237,8 @@ class Moving(FitState):
         if self.saver is not None and self.saver.due():
             state.save(self.saver, self.latest)
         if self.callback is not None:
-            seen = self.records[-1]
-            acceptance = np.asarray(seen.acceptance, float).mean(0)
-            now = np.asarray(seen.log_prob[-1], float)
+            acceptance = np.asarray(recorded.acceptance, float).mean(0)
+            now = np.asarray(recorded.log_prob[-1], float)
             told = FitProgress(label, self.evaluations, now, acceptance, tuple(self.checks))
             if self.callback(told):
                 raise Stopped

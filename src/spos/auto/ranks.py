@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto.engine import Coordinates, Problem, Tuning, Whitened, chunk
+from spos.auto.chance import RandomNumbers
+from spos.auto.engine import MOVES, Coordinates, Problem, Tuning, Whitened, chunk
 from spos.io import figures
 from spos.names import parameters
 from spos.programs import compiled
@@ -84,14 +85,25 @@ def _ends(problem: Problem, keys: jax.Array, data: PyTree, theta: jax.Array) -> 
             cloud, log_step = carry
             rate = jnp.where(n == 0, 0.3, 0.0).astype(theta.dtype)
             plan = Tuning(log_step, rate, leaps=TRAJECTORY)
-            cloud, log_step, _ = chunk(posed, frame, jax.random.fold_in(key, n), cloud, plan)
+            random = _random(jax.random.fold_in(key, n), theta, n == 0)
+            cloud, log_step, _ = chunk(posed, frame, random, MOVES, cloud, plan)
             return cloud, log_step
 
         begin = (cloud, jnp.full(len(theta), -1.0, theta.dtype))
         cloud, _ = jax.lax.fori_loop(0, FORGET, again, begin)
-        return frame.centre + cloud.z @ frame.factor.T
+        ends: jax.Array = frame.centre + cloud.z @ frame.factor.T
+        return ends
 
     return jax.vmap(one)(keys, data, theta)
+
+
+def _random(key: jax.Array, like: jax.Array, adapting: jax.Array) -> RandomNumbers:
+    """As `chance.draw_random`, on the device: so many data sets are too much for the host."""
+    one, other = jax.random.split(key)
+    momentum = jax.random.normal(one, (MOVES, *like.shape), like.dtype)
+    uniform = jax.random.uniform(other, (MOVES, len(like), 3), like.dtype)
+    step = jnp.where(adapting, 0.0, jnp.log(0.5 + 0.5 * uniform[..., 0]))
+    return RandomNumbers(momentum, step, uniform[..., 1:], jnp.zeros_like(momentum))
 
 
 def chi_square(ranked: np.ndarray, particles: int) -> np.ndarray:

@@ -2,11 +2,10 @@
 
 θ = origin + base y is fixed by the starts, y = middle + factor z is the metric of the moment; once
 there is a bend, these are the straight coordinates of θ (`spos.auto.bend`). A run is a sequence of
-*advances*, each of one or more chunks of moves with the same settings. While one is under way, `y`
-and all that belongs to it stay as they were at its beginning, and `records` and `running` say how
-far it is. What is computed between two advances depends on this state alone, and every random
-number on the seed and the number of chunks. So a run that is restored after any chunk ends in the
-same bits.
+*advances*, each of one or more chunks of moves with the same settings; `made`, `records` and
+`running` say how far the present one is. What is computed between two advances depends on this
+state alone, and every random number on the seed and the number of chunks. So a run that is restored
+after any chunk ends in the same bits.
 """
 
 from collections.abc import Mapping
@@ -48,13 +47,16 @@ class FitState:
         births: how many birth-death steps moved particles.
         moved: how many particles they moved.
         widths: those of the particles, after each chunk of the approach.
+        archive: where the particles were on average in the last round that taught something.
+        leaps: how many leapfrogs a move of a round has.
         jumps: whether a round proposes jumps.
         local: whether its steps fit the place.
         finished: the records of the last finished round, of θ itself.
         thin: the number of moves between two of them.
         running: the particles inside an advance; None where `records` is empty.
         running_step: and their steps.
-        records: what each chunk of the present advance recorded.
+        made: how many moves it has made.
+        records: what each of its chunks recorded.
         checks: of the last finished round.
         notes: for the report.
         evaluations: of the log-density with its gradient.
@@ -78,12 +80,15 @@ class FitState:
     births: int = 0
     moved: int = 0
     widths: list[np.ndarray] = field(default_factory=list)
+    archive: np.ndarray | None = None
+    leaps: int = 1
     jumps: bool = False
     local: bool = False
     finished: Round | None = None
     thin: int = 1
     running: Whitened | None = None
     running_step: Array | None = None
+    made: int = 0
     records: list[Records] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

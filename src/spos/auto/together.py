@@ -18,6 +18,7 @@ from jax.sharding import Mesh
 
 from spos.auto.bend import Bend
 from spos.auto.budget import Budget
+from spos.auto.chance import RandomNumbers
 from spos.auto.engine import (
     Coordinates,
     Problem,
@@ -25,7 +26,6 @@ from spos.auto.engine import (
     Tuning,
     Whitened,
     chunk,
-    evaluate,
 )
 from spos.auto.result import Fit
 from spos.io import archive
@@ -48,7 +48,7 @@ from spos.types import Particles
 
 ALONE = Team(None)
 WORDS = ("coords", "dims", "data")  # of a model, which every process has
-EVALUATE, CHUNK, END, FAILED = "evaluate", "chunk", "end", "failed"
+LOOK, CHUNK, END, FAILED = "look", "chunk", "end", "failed"
 
 
 def _form(kind: type, **parts: Any) -> Any:
@@ -58,10 +58,7 @@ def _form(kind: type, **parts: Any) -> Any:
 
 
 _FRAME = _form(Coordinates, bend=_form(Bend))
-_ARGUMENTS = {
-    EVALUATE: jax.tree.structure((_FRAME, 0)),
-    CHUNK: jax.tree.structure((_FRAME, 0, _form(Whitened), _form(Tuning))),
-}
+_ARGUMENTS = jax.tree.structure((_FRAME, _form(RandomNumbers), 0, _form(Whitened), _form(Tuning)))
 
 
 def team_of(mesh: Mesh | None, first: Particles) -> Team:
@@ -106,38 +103,31 @@ class Programs:
         self.problem = problem if team.mesh is None else jax.tree.map(_on_the_host, problem)
         self.orders = Orders() if team.several else None
 
-    def evaluate(self, frame: Coordinates, z: jax.Array) -> Whitened:
-        """The log-density and its gradient."""
-        found: Whitened = self._by_all(EVALUATE, frame, z)
-        return found
+    def look(self, *arguments: Any) -> Whitened:
+        """The log-density and its gradient, by moves of no length; as `chunk`."""
+        return self._by_all(LOOK, arguments)[0]
 
-    def chunk(
-        self, frame: Coordinates, key: jax.Array, cloud: Whitened, tuning: Tuning
-    ) -> tuple[Whitened, jax.Array, Records]:
-        """A chunk of moves.
+    def chunk(self, *arguments: Any) -> tuple[Whitened, jax.Array, Records]:
+        """A chunk of moves, of all that `engine.chunk` takes but the problem.
 
         Raises:
             KeyboardInterrupt: some process was asked to end.
         """
-        found: Any = self._by_all(CHUNK, frame, jax.random.key_data(key), cloud, tuning)
+        found = self._by_all(CHUNK, arguments)
         if any(report["stop"] for report in self.team.meet(stop=self.noted.heard)):
             raise KeyboardInterrupt
         return found
 
-    def _by_all(self, name: str, *arguments: Any) -> Any:
+    def _by_all(self, name: str, arguments: Any) -> tuple[Whitened, jax.Array, Records]:
         if self.orders is not None:
             self.orders.give(name, jax.tree.leaves(arguments))
-        return self._here(name, *arguments)
+        return self._here(*arguments)
 
-    def _here(self, name: str, frame: Coordinates, *arguments: Any) -> Any:
+    def _here(self, *arguments: Any) -> tuple[Whitened, jax.Array, Records]:
         """This process's part of it."""
         mesh = self.team.mesh
         with contextlib.nullcontext() if mesh is None else jax.set_mesh(mesh):
-            if name == EVALUATE:
-                found: Any = evaluate(self.problem, frame, *arguments)
-            else:
-                key = jax.random.wrap_key_data(jnp.asarray(arguments[0]))
-                found = chunk(self.problem, frame, key, *arguments[1:])
+            found = chunk(self.problem, *arguments)
         return found if mesh is None else jax.tree.map(fetch, found)
 
     def make(self, lead: Callable[[], Fit]) -> Fit:
@@ -170,7 +160,7 @@ class Programs:
                 raise ProcessError(f"process 0 ended the run: {note}")
             if name == END:
                 return self._told(arrays, *note)
-            self._here(name, *jax.tree.unflatten(_ARGUMENTS[name], arrays))
+            self._here(*jax.tree.unflatten(_ARGUMENTS, arrays))
             if name == CHUNK:
                 self.team.meet(stop=self.noted.heard)
 
