@@ -19,6 +19,8 @@ import jax  # noqa: E402
 import jax.monitoring  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
+from jax._src import pjit  # noqa: E402
+from jax._src.interpreters import pxla  # noqa: E402
 
 pytest_plugins = ["chromium"]  # the browser of those tests that need one
 
@@ -34,6 +36,21 @@ settings.register_profile("spos", deadline=None, derandomize=True, max_examples=
 settings.load_profile("spos")
 
 gc.set_threshold(100_000, 20, 100)  # tracing makes many small objects, few of them garbage
+
+
+@pytest.fixture(scope="module", autouse=True)
+def young():
+    """A worker stays as quick as it was.
+
+    JAX keeps the module that every program was compiled from, and each of them makes the next one
+    slower: after 2,000 programs, five times. Nobody needs them once they are compiled. And what a
+    module of tests leaves behind is not walked through by later collections of garbage.
+    """
+    yield
+    for cache in (pjit._pjit_lower, pxla._cached_lowering_to_hlo):
+        cache.cache_clear()
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

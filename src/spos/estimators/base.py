@@ -78,7 +78,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
 
     _numbers: ClassVar[bool]  # are targets numbers, or classes?
     _step_share: float = 1.0  # of the method's own step
-    _prior_width: ClassVar[float]  # weights into a unit from which on their prior narrows
+    prior_width_: float = 5.0  # weights into a unit from which on their prior narrows
     n_features_in_: int
     n_iter_: int
     n_rows_seen_: float
@@ -269,7 +269,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         outputs, likelihood = self._outputs()
         inputs = round_columns(self.n_features_in_)
         plain = relu_network(inputs, outputs, tuple(self.hidden))
-        return bnn(plain, likelihood=likelihood, prior=priors.normal(full_width=self._prior_width))
+        return bnn(plain, likelihood=likelihood, prior=priors.normal(full_width=self.prior_width_))
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

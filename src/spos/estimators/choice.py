@@ -1,10 +1,11 @@
-"""Which noise, and whether to bend y: decided by rows that short runs did not see.
+"""What an estimator leaves open is decided by rows that short runs did not see.
 
 A run of a fifth of the steps on two thirds of the rows gives the other third a log-likelihood, in
 the units of y, so that the slope of a bend counts. A choice replaces the one before it only if that
 is larger by more than one standard error of the differences. All runs share one program.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,48 +14,53 @@ from spos import checks
 from spos.networks.looks import clearly_better
 from spos.networks.rows import FEWEST_TO_SPLIT, Rows, split
 
+AUTO = "auto"
 NOISES = {  # does it vary, and has it heavy tails?
+    "student_t": (True, True),
     "constant": (False, False),
     "heteroscedastic": (True, False),
-    "student_t": (True, True),
 }
 TRANSFORMS = ("none", "yeo_johnson")
-AUTO = "auto"
-FIRST = {"noise": "student_t", "target_transform": "none"}
-OTHERS = {"target_transform": ("yeo_johnson",), "noise": ("constant", "heteroscedastic")}
 HELD_OUT, SHORTER, LOOKS = 1 / 3, 5, 10
 
 
-def settle(model: Any, rows: Rows, num_steps: int, rng: Any) -> None:
-    """Give a regressor its `noise_` and its `target_transform_`.
+def asked(name: str, value: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The values that are in question: all that are known, or the one that was asked for."""
+    checks.one_of(name, value, (AUTO, *known))
+    return tuple(known) if value == AUTO else (value,)
+
+
+def settle(
+    model: Any, choices: Mapping[str, Sequence[Any]], rows: Rows, num_steps: int, rng: Any
+) -> None:
+    """Give an estimator what it left open.
 
     Args:
-        model: with `noise` and `target_transform` as they were asked for.
+        model: which gets an attribute for every choice.
+        choices: the names of these attributes, and the values of each: the first one is taken
+            unless another is clearly better.
         rows: all of them.
         num_steps: of the run that will follow.
         rng: splits the rows.
     """
-    checks.one_of("noise", model.noise, (AUTO, *NOISES))
-    checks.one_of("target_transform", model.target_transform, (AUTO, *TRANSFORMS))
-    open_ = [name for name in OTHERS if getattr(model, name) == AUTO]
-    for name in FIRST:
-        setattr(model, f"{name}_", FIRST[name] if name in open_ else getattr(model, name))
-    if not open_ or len(rows.y) < FEWEST_TO_SPLIT:
+    for name, values in choices.items():
+        setattr(model, name, values[0])
+    if all(len(values) == 1 for values in choices.values()) or len(rows.y) < FEWEST_TO_SPLIT:
         return
     training, held_out = split(rows, HELD_OUT, rng)
     assert held_out is not None  # there are rows enough
     seed = int(rng.randint(2**31 - 1))
     num_steps = max(1, num_steps // SHORTER)
     best = _terms(model, training, held_out, num_steps, seed)
-    for name in open_:
-        for other in OTHERS[name]:
-            before = getattr(model, f"{name}_")
-            setattr(model, f"{name}_", other)
+    for name, values in choices.items():
+        for other in values[1:]:
+            before = getattr(model, name)
+            setattr(model, name, other)
             found = _terms(model, training, held_out, num_steps, seed)
             if clearly_better(found, best, held_out.weights):
                 best = found
             else:
-                setattr(model, f"{name}_", before)
+                setattr(model, name, before)
 
 
 def _terms(model: Any, training: Rows, held_out: Rows, num_steps: int, seed: int) -> np.ndarray:

@@ -17,10 +17,14 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from spos.estimators import choice
 from spos.estimators.base import NetworkEstimator
 from spos.estimators.validation import validated
 from spos.networks import predict
+from spos.networks.rows import Rows
 from spos.targets import likelihoods
+
+PRIOR_WIDTHS = (5.0, 50.0)  # wide priors suit tables without noise
 
 
 class Entropy(NamedTuple):
@@ -62,7 +66,6 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = False
-    _prior_width = 50.0
     classes_: np.ndarray
 
     def __init__(
@@ -187,7 +190,13 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         X, y = validated(self, X, y, reset=False)
-        return self._log_predictive(self._prepared(X), self._places(y).astype(np.int32))
+        return self._log_density(X, self._places(y))
+
+    def _log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return self._log_predictive(self._prepared(X), y.astype(np.int32))
+
+    def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
+        choice.settle(self, {"prior_width_": PRIOR_WIDTHS}, rows, num_steps, rng)
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         check_classification_targets(y)

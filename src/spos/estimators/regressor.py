@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from spos import checks
 from spos.estimators import choice, mixture, plot
 from spos.estimators.base import NetworkEstimator
+from spos.estimators.choice import AUTO, NOISES, TRANSFORMS
 from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.rows import Rows, Scaling, scaling_of
@@ -73,7 +74,6 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = True
-    _prior_width = 5.0
     n_outputs_: int
     noise_: str
     target_transform_: str
@@ -82,8 +82,8 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         self,
         hidden: Iterable[int] = (50,),
         *,
-        noise: str = choice.AUTO,
-        target_transform: str = choice.AUTO,
+        noise: str = AUTO,
+        target_transform: str = AUTO,
         n_particles: int = 20,
         method: str = "spos",
         beta: float = 10.0,
@@ -253,7 +253,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return tags
 
     def _said_of(self, X: Any, summary: Callable[..., Any]) -> Any:
-        """`summary` of the law of every outcome by every network; see `mixture`."""
+        """`summary` of the law of each outcome by each network; see `mixture`."""
         return self._said(predict.laws, summary, self._inputs(X))
 
     def _moments(
@@ -264,8 +264,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return mean.mean(0), variance.mean(0), mean.var(0)
 
     def _back(self, scaled: np.ndarray) -> np.ndarray:
-        """In the units of y."""
-        return self.scaling_.outcomes(self._flat(scaled))
+        return self.scaling_.outcomes(self._flat(scaled))  # in the units of y
 
     def _flat(self, parts: np.ndarray) -> np.ndarray:
         """Without the axis of outcomes, if y has none."""
@@ -273,8 +272,8 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         y = np.asarray(y, np.float64)
-        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         count = 1 if y.ndim == 1 else y.shape[1]
+        y = y[:, 0] if y.ndim == 2 and count == 1 else y
         if not known:
             self.n_outputs_ = count
         elif count != self.n_outputs_:
@@ -285,7 +284,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         return y
 
     def _outputs(self) -> tuple[int, likelihoods.Likelihood]:
-        return 2 * self.n_outputs_, likelihoods.location_scale(*choice.NOISES[self.noise_])
+        return 2 * self.n_outputs_, likelihoods.location_scale(*NOISES[self.noise_])
 
     def _scaling(self, rows: Rows) -> Scaling:
         bent = self.target_transform_ == "yeo_johnson"
@@ -293,7 +292,9 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
     @property
     def _step_share(self) -> float:  # type: ignore[override]
-        return VARYING_STEP if choice.NOISES[self.noise_][0] else 1.0
+        return VARYING_STEP if NOISES[self.noise_][0] else 1.0
 
     def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
-        choice.settle(self, rows, num_steps, rng)
+        bends = choice.asked("target_transform", self.target_transform, TRANSFORMS)
+        choices = {"target_transform_": bends, "noise_": choice.asked("noise", self.noise, NOISES)}
+        choice.settle(self, choices, rows, num_steps, rng)

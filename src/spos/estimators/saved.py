@@ -68,6 +68,7 @@ class Saved(NamedTuple):
     n_outputs_: int | None = None
     noise_: str | None = None
     target_transform_: str | None = None
+    prior_width_: float | None = None
     feature_names_in_: Labels | None = None
 
 

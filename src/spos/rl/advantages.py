@@ -160,6 +160,6 @@ def backward_sum(terms: jax.Array, weight: Array) -> jax.Array:
 
 def _discount(name: str, value: Any) -> Number:
     if checks.is_traced(value):
-        return checks.fraction(name, value)  # type: ignore[no-any-return]
+        return checks.fraction(name, value)
     number = checks.real(name, value, "a number from 0 to 1")
-    return 1.0 if number == 1 else checks.fraction(name, number)  # type: ignore[no-any-return]
+    return 1.0 if number == 1 else checks.fraction(name, number)
