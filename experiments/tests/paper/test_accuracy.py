@@ -18,7 +18,7 @@ from spos_experiments.frame.record import HOLDS, NOT_SEEN
 from spos_experiments.paper import accuracy
 from spos_experiments.paper.accuracy import calibration, methods, models, reference
 from spos_experiments.paper.accuracy.findings import Found, accuracy_table, findings, row
-from spos_experiments.paper.accuracy.reference import Reference
+from spos_experiments.paper.accuracy.reference import Reference, judged
 from spos_experiments.paper.accuracy.sampled import Outcome, Sampled
 from spos_experiments.paper.accuracy.so_far import rows_so_far, so_far
 
@@ -65,6 +65,15 @@ def test_errors_are_in_units_of_the_truth():
     assert row("m", "spos", TRUTH, outcome(RIGHT, [1.15, 4.0], True))["right"] == [False]
     broken = row("m", "svgd", TRUTH, outcome([np.nan, 1.0], [1.0, 4.0], None))
     assert broken["worst_mean"] == np.inf
+
+
+def test_what_never_varies_has_no_error():
+    truth = TRUTH._replace(sd=np.array([1.0, 0.0]))  # as in a Cholesky factor
+    assert row("m", "spos", truth, outcome([1.25, 2.0], [1.0, 0.0], True))["mean_mean"] == 0.25
+    chains = np.random.default_rng(0).normal(size=(4, 100, 2))
+    ess, r_hat = judged(chains)
+    assert (ess, r_hat) == judged(np.concatenate([chains, np.ones((4, 100, 1))], axis=2))
+    assert r_hat < 1.1
 
 
 def first_claim(wrong):

@@ -124,9 +124,11 @@ def _median(rows: Sequence[Mapping[str, Any]], name: str, form: str) -> str:
 
 def row(model: str, method: str, reference: Reference, outcome: Outcome) -> dict[str, Any]:
     """The errors of a method on a model; the worst and the mean are over parameters."""
-    shift = np.abs(outcome.mean - reference.mean) / reference.sd
+    varies = reference.sd > 0  # the first row of a Cholesky factor does not
+    true_sd = np.where(varies, reference.sd, 1.0)
+    shift = (np.abs(outcome.mean - reference.mean) / true_sd)[:, varies]
     with np.errstate(divide="ignore"):
-        stretch = np.abs(np.log(outcome.sd / reference.sd))
+        stretch = np.abs(np.log(outcome.sd / true_sd))[:, varies]
     errors = [np.where(np.isnan(each), np.inf, each) for each in (shift, stretch)]
     worst = [error.max(axis=1) for error in errors]
     right = (worst[0] <= MEAN_BAND) & (worst[1] <= np.log1p(SD_BAND))

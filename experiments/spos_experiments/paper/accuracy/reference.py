@@ -160,11 +160,12 @@ def columns(draws: Mapping[str, Any]) -> tuple[list[str], np.ndarray]:
 
 
 def judged(chains: np.ndarray) -> tuple[float, float]:
-    """The worst effective sample size and r_hat of (chains, draws, parameters)."""
+    """The worst effective sample size and r_hat of (chains, draws, parameters) that vary."""
     try:
         from arviz_stats.base import array_stats  # type: ignore[attr-defined]
     except ImportError as error:
         raise ImportError("references need ArviZ: pip install 'spos[arviz]'") from error
+    chains = chains[..., np.ptp(chains, axis=(0, 1)) > 0]
     axes = {"chain_axis": 0, "draw_axis": 1}
     ess, r_hat = array_stats.ess(chains, **axes), array_stats.rhat(chains, **axes)
     return float(np.min(ess)), float(np.max(r_hat))
