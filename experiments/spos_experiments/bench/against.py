@@ -46,7 +46,7 @@ def prepare(case):
         target, particles = log_prob, jax.random.normal(jax.random.key(0), (count, dim))
     else:
         target, particles = networks()
-    sampler = getattr(spos, method)(target, 1e-5)
+    sampler = getattr(spos, method)(target, 1e-9)  # nothing may diverge
     if verb == "sample":
         def work(steps):
             spos.sample(sampler, particles, num_steps=steps, seed=0, progress=False)
