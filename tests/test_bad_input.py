@@ -125,6 +125,21 @@ CASES = {
         TypeError,
         r"iterable of batches.*got a dia_matrix",
     ),
+    "numbers that give no rows": (
+        lambda: posterior(data=range(10), batch_size=2),
+        TypeError,
+        r"data must give rows for an array of row numbers",
+    ),
+    "a switch that is none": (
+        lambda: spos.targets.likelihoods.location_scale(heavy="yes"),
+        TypeError,
+        r"heavy must be True or False, got 'yes'",
+    ),
+    "the shape of particles": (
+        lambda: init(jax.ShapeDtypeStruct((4, 2), jnp.float32)),
+        TypeError,
+        r"must be an array, got only the shape of one",
+    ),
     # several devices
     "keys to gather": (
         lambda: spos.mesh.gather(KEYS),

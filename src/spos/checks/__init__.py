@@ -28,6 +28,7 @@ from spos.checks.scalars import (
     positive,
     real,
     seed,
+    switch,
     whole,
     wholes,
 )
@@ -52,6 +53,7 @@ __all__ = [
     "real",
     "rows",
     "seed",
+    "switch",
     "whole",
     "wholes",
 ]

@@ -21,6 +21,8 @@ def particles(value: Particles, called: str = "particles") -> Particles:
     for path, leaf in leaves:
         name = leaf_name(path)
         array(f"{called}: {name}", leaf)
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            raise TypeError(f"{called}: {name} must be an array, got only the shape of one")
         if not jnp.issubdtype(leaf.dtype, jnp.floating):
             raise TypeError(f"{called}: {name} must be real floating point, got {leaf.dtype}")
         if leaf.ndim == 0:

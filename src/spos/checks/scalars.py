@@ -63,6 +63,13 @@ def whole(name: str, value: Any, *, at_least: int = 1, below: float = math.inf) 
     return int(value)
 
 
+def switch(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {described(value)}")
+    return bool(value)
+
+
 def wholes(name: str, values: Any) -> tuple[int, ...]:
     """Several whole numbers of at least 1, or none."""
     if isinstance(values, str | bytes | dict) or not isinstance(values, Iterable):

@@ -228,7 +228,10 @@ def location_scale(
         (10,)
     """
     return LocationScale(
-        float(varying), float(heavy), checks.positive("shape", shape), checks.positive("rate", rate)
+        float(checks.switch("varying", varying)),
+        float(checks.switch("heavy", heavy)),
+        checks.positive("shape", shape),
+        checks.positive("rate", rate),
     )
 
 

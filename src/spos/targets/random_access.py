@@ -39,7 +39,12 @@ class RandomAccess(Source):
             raise ValueError(f"data must have at least 1 row and fewer than 2^31, got {total}")
         self.tree = tree
         self.seen = np.unique(np.linspace(0, total - 1, LOOKED_AT).astype(np.int64))
-        self.examples = self._read(self.seen)
+        try:
+            self.examples = self._read(self.seen)
+        except (TypeError, IndexError) as error:
+            raise TypeError(
+                f"data must give rows for an array of row numbers, data[rows], got an error: {error}"
+            ) from error
         super().__init__(total, Form.of(self.examples))
         self.form.fit(self.examples, len(self.seen))
 
