@@ -207,7 +207,7 @@ def call(victim: Victim, spoilt: dict[str, Any]) -> tuple[str | None, bool]:
     first = [arguments.pop(name) for name in alone]
     try:
         jax.block_until_ready(victim.call(*first, **arguments))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if isinstance(error, MEANT.get(victim.name, ())):
             return None, False
         names = (*victim.parameters, *victim.good, *WORDS)
