@@ -135,6 +135,8 @@ def do(name: str, folder: str, cold: bool) -> None:
         jax.config.update("jax_enable_compilation_cache", False)
     warnings.filterwarnings("error", "checkpoint skipped")  # no end may leave a damaged file
     place = Path(folder)
+    # what a shell starts in the background ignores it, and so do the processes it starts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if name in FILES:
         rewritten(name, place)
     interrupts: list[int] = []
