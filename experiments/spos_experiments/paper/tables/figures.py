@@ -34,7 +34,7 @@ def draw(record: Record) -> list[Drawing]:
         names = [name for name, _ in reversed(by)]
         values = [value for _, value in reversed(by)]
         axes.barh(names, values, color=[OWN if name == OURS else OTHERS for name in names])
-        axes.set_title(textwrap.fill(label, 14), fontsize=9)  # none beyond its panel
+        axes.set_title(textwrap.fill(label, 11), fontsize=8)  # none beyond its panel
         axes.tick_params(labelsize=6)
         axes.set_xlim(0, None)
     told = "; ".join(f"{label}: " + ", ".join(f"{n} {r:.2f}" for n, r in by) for label, by in shown)
