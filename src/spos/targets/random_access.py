@@ -43,7 +43,7 @@ class RandomAccess(Source):
             self.examples = self._read(self.seen)
         except (TypeError, IndexError) as error:
             raise TypeError(
-                f"data must give rows for an array of row numbers, data[rows], got an error: {error}"
+                f"data must give rows for an array of row numbers, data[rows], got {error!r}"
             ) from error
         super().__init__(total, Form.of(self.examples))
         self.form.fit(self.examples, len(self.seen))
