@@ -12,6 +12,7 @@ import scipy.sparse
 
 import spos
 from spos import rl
+from spos.networks import plain
 
 START = jnp.asarray(np.ones((4, 2), np.float32))
 ONE, WIDE = (jnp.asarray(np.ones(shape, np.float32)) for shape in ((1, 2), (4, 1001)))
@@ -152,6 +153,16 @@ CASES = {
         r"particles must have a leading axis, got a scalar",
     ),
     # policies
+    "a deployed policy from an open file": (
+        lambda: rl.deployed.load(1),
+        TypeError,
+        r"path must name a file, got 1",
+    ),
+    "an exported model from an open file": (
+        lambda: plain.Exported.load(1),
+        TypeError,
+        r"path must name a file, got 1",
+    ),
     "several discounts": (
         lambda: rl.learner("cartpole", gamma=np.ones((3, 3))),
         TypeError,

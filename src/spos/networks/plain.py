@@ -160,9 +160,12 @@ class Exported:
             The model.
 
         Raises:
+            TypeError: if `path` is no path.
             ValueError: if it is no such file, or its arrays do not fit together.
             FileNotFoundError: if there is none.
         """
+        if not isinstance(path, str | os.PathLike):  # a number is an open file: it would be shut
+            raise TypeError(f"path must name a file, got {path!r}")
         if not os.path.exists(path):
             raise FileNotFoundError(f"there is no file {path}")
         try:

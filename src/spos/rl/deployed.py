@@ -77,6 +77,7 @@ def load(path: Any) -> DeployedPolicy:
         The policies.
 
     Raises:
+        TypeError: if `path` is no path.
         ValueError: if it is no such file, or its arrays do not fit together.
         FileNotFoundError: if there is none.
 
@@ -85,6 +86,8 @@ def load(path: Any) -> DeployedPolicy:
         >>> spos.rl.deployed.load(trained.export("pole.npz")).act([0.0, 0.0, 0.1, 0.0]).shape
         (1,)
     """
+    if not isinstance(path, str | os.PathLike):  # a number is a file that is open: it would be shut
+        raise TypeError(f"path must name a file, got {path!r}")
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file {path}")
     try:
