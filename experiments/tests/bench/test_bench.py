@@ -13,6 +13,7 @@ import spos
 from spos.cli import main
 from spos.rl.envs import cart_pole
 from spos_experiments.bench import BENCHMARKS, control, measure, peers, tables
+from spos_experiments.bench.against import best_of
 from spos_experiments.bench.cases import CASES, steps_of
 from spos_experiments.bench.command import scaling_figure
 
@@ -28,6 +29,20 @@ class Clock:
 
     def sleep(self, seconds):
         self.now += seconds
+
+
+@pytest.mark.parametrize(("now", "asked"), [(1.01, 3), (1.2, 10), (0.8, 10)])
+def test_two_checkouts_that_seem_to_differ_are_asked_more_often(now, asked):
+    """Whichever of them is quicker: a table that looked again at bad news alone would flatter."""
+    seen = {"before": [], "now": []}
+
+    def measured(name, value):
+        seen[name].append(value)
+        return value + (0.0 if len(seen[name]) == 2 else 0.5)  # the others are disturbed
+
+    ask = {"before": lambda: measured("before", 1.0), "now": lambda: measured("now", now)}
+    assert best_of(ask, 3, 10) == {"before": 1.0, "now": now}
+    assert [len(one) for one in seen.values()] == [asked, asked]
 
 
 def test_times_are_of_one_step_and_the_best_of_all_rounds(monkeypatch):

@@ -105,8 +105,9 @@ def table(settings: Settings, rows: list[dict[str, Any]], missing: Sequence[Part
             )
             for row in rows
         ],
-        f"{settings.num_particles} particles, {settings.num_iterations} iterations of "
-        f"{settings.num_episodes} episodes each; returns over the last tenth of them. In brackets: "
+        f"{settings.num_particles} particles; iterations of {settings.num_episodes} episodes: "
+        + ", ".join(f"{settings.iterations(task)} on {task}" for task in settings.tasks)
+        + "; returns over the last tenth of them. In brackets: "
         "95 % intervals by bootstrap over seeds."
         + (f" {len(missing)} parts are not done yet." if missing else ""),
     )

@@ -150,7 +150,8 @@ def gather(settings: Settings, seed: int, part: Part, store: Path, cases: Cases)
 
 def place(settings: Settings, seed: int, part: Part, store: Path) -> Path:
     """The file of a part: its name tells all that it depends on."""
-    of: list[Any] = [settings.gradient, settings.methods, settings.tries, settings.num_iterations]
+    length = settings.iterations(part.task)
+    of: list[Any] = [settings.gradient, settings.methods, settings.tries, length]
     of += [settings.num_particles, settings.num_episodes, settings.block]
     of += [settings.step_sizes, settings.alphas, settings.bandwidths, settings.betas]
     if part.kind == JUDGED:
@@ -222,7 +223,7 @@ def learner(settings: Settings, part: Part, row: Row) -> rl.Learner:
         part.task,
         "spos",
         settings.gradient,
-        num_iterations=settings.num_iterations,
+        num_iterations=settings.iterations(part.task),
         num_particles=settings.num_particles,
         num_episodes=settings.num_episodes,
         **row,  # type: ignore[arg-type]

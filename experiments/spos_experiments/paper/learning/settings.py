@@ -19,7 +19,8 @@ class Settings:
     tries: int = option(10, "of each method on each task", at_least=1)
     gradient: str = "ppo"
     block: int = 5  # tries or seeds of each method that run side by side
-    num_iterations: int = 100
+    swing_iterations: int = 100
+    pendulum_iterations: int = 400  # two joints take longer to learn
     num_particles: int = 8
     num_episodes: int = 8  # of a particle and iteration, 500 steps each
     # the ranges of the tries
@@ -29,6 +30,10 @@ class Settings:
     betas: tuple[float, float] = (1.0, 1e10)
     pilot_seed: int = 1000  # judged seeds are far below
 
+    def iterations(self, task: str) -> int:
+        """How long a run on a task is."""
+        return self.pendulum_iterations if task == "double_pendulum" else self.swing_iterations
+
     def quick(self) -> "Settings":
         return dataclasses.replace(
             self,
@@ -37,7 +42,7 @@ class Settings:
             seeds=2,
             tries=2,
             block=2,
-            num_iterations=3,
+            swing_iterations=3,
             num_particles=2,
             num_episodes=2,
         )
