@@ -67,6 +67,14 @@ def test_foreign_addresses_are_found():
 
 
 @built
+def test_each_tutorial_took_less_than_a_minute():
+    text = (SITE / "tutorials" / "index.html").read_text(encoding="utf-8")
+    rows = re.findall(r"tutorials/(\d\d_\w+)</span>.*?<td><p>([\d.]+)</p></td>", text, re.S)
+    assert len(rows) == 12
+    assert {name: float(seconds) for name, seconds in rows if float(seconds) > 60} == {}
+
+
+@built
 def test_no_page_and_no_style_fetches_anything_from_outside():
     pages, styles = sorted(SITE.rglob("*.html")), sorted(SITE.rglob("*.css"))
     assert len(pages) > 30
