@@ -1,9 +1,8 @@
 """Two pages that are single files of their own: the playground, and the report on the paper.
 
-The playground is copied as it lies in the library, the report is made from the records.
+The playground is put together from the library's parts, the report is made from the records.
 """
 
-import shutil
 from pathlib import Path
 
 from spos import playground
@@ -14,8 +13,7 @@ RESULTS = Path(__file__).parents[2] / "experiments" / "results"
 
 def put_beside(app):
     folder = Path(app.outdir)
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(playground.PAGE, folder / "playground.html")
+    playground.write(folder / playground.NAME)
     page.build(RESULTS, folder / "report.html")
 
 

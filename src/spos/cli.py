@@ -83,12 +83,18 @@ def _playground_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="only print where the page is, and open nothing"
     )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="where to put the page (default: a temporary folder)",
+    )
 
 
 def _playground(arguments: argparse.Namespace) -> None:
     from spos import playground
 
-    playground.open_page(browser=not arguments.no_browser)
+    playground.open_page(arguments.out, browser=not arguments.no_browser)
 
 
 PLAYGROUND = Command(

@@ -72,7 +72,8 @@ class Result:
         columns["range"] = np.ptp(values, axis=0)
         spread = np.sqrt(2.0 * values.var(0).sum())
         title = (
-            f"{count} {word}, {len(names)} parameters after {self.num_steps} steps of "
+            f"{count} {word}, {len(names)} parameter{'s' * (len(names) != 1)} after "
+            f"{self.num_steps} steps of "
             f"{self.settings.get('algorithm', '?')} in {self.seconds:.1f} s"
             f"{' (interrupted)' if self.interrupted else ''}; "
             f"root mean square distance of two {word} {spread:.4g}"

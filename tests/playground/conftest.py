@@ -7,23 +7,33 @@ console, every error and every request beyond the file fails the test that cause
 import pytest
 
 from chromium import PATIENCE, wait
-from spos.playground import PAGE
+from spos import playground
+
+
+@pytest.fixture(scope="session")
+def page_file(tmp_path_factory):
+    """Where the page is."""
+    return playground.write(tmp_path_factory.mktemp("page") / playground.NAME).as_uri()
 
 
 @pytest.fixture
-def visit(browser):
+def visit(browser, page_file):
     """A function that opens the playground at an address, in a window of its own."""
     contexts, complaints = [], []
 
-    def visit(address="#at=0", **options):
+    def asked(url):
+        if url.split("#")[0] != page_file:
+            complaints.append(f"asked for {url}")
+
+    def visit(state="#at=0", **options):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(PATIENCE * 1000)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: _only_the_file(request, complaints))
-        page.goto(PAGE.as_uri() + address)
+        page.on("request", lambda request: asked(request.url))
+        page.goto(page_file + state)
         wait(page, "window.spos && !spos.replaying()")
         return page
 
@@ -34,18 +44,13 @@ def visit(browser):
 
 
 @pytest.fixture(scope="module")
-def still(browser):
+def still(browser, page_file):
     """One page for all tests of a module that only call its functions."""
     page = browser.new_page()
     complaints = []
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(PAGE.as_uri() + "#at=0")
+    page.goto(page_file + "#at=0")
     yield page
     page.close()
     assert complaints == []
-
-
-def _only_the_file(request, complaints):
-    if request.url.split("#")[0] != PAGE.as_uri():
-        complaints.append(f"asked for {request.url}")

@@ -1,4 +1,4 @@
-"""Make `playground.html` from its parts: `python -m spos.playground.build`.
+"""The page of the playground, put together from its parts.
 
 The scripts are joined, in an order in which a name is declared before it is used, into one module
 inside the page. Its content policy allows that script by its hash and nothing from anywhere else.
@@ -9,10 +9,7 @@ import base64
 import hashlib
 from pathlib import Path
 
-from spos.io.files import write_whole
-
 HERE = Path(__file__).parent
-PAGE = HERE / "playground.html"
 SCRIPTS = (
     "random",
     "pairs",
@@ -39,15 +36,15 @@ SCRIPTS = (
 )
 
 
-def build() -> str:
+def page() -> str:
     """The whole page as text."""
     style = _part("style.css")
     script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
     policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src 'unsafe-inline'"
-    page = _part("page.html")
+    whole = _part("page.html")
     for name, text in {"policy": policy, "style": style, "script": script}.items():
-        page = page.replace("{{" + name + "}}", text)
-    return page
+        whole = whole.replace("{{" + name + "}}", text)
+    return whole
 
 
 def _part(name: str) -> str:
@@ -57,7 +54,3 @@ def _part(name: str) -> str:
 def _hash(script: str) -> str:
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
-
-
-if __name__ == "__main__":
-    write_whole(PAGE, build().encode("utf-8"))
