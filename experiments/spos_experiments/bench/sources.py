@@ -32,7 +32,7 @@ def sources(quick: bool) -> Iterator[Row]:
 
 def from_a_file(quick: bool) -> Row:
     """Steps of twenty networks on a memory-mapped file, and on the same rows in memory, in turn."""
-    rounds, steps, rows = (1, 4, 2_000) if quick else (4, 24, 60_000)
+    rounds, steps, rows = (1, 4, 2_000) if quick else (4, 60, 60_000)
     rng = np.random.default_rng(0)
     images = rng.normal(size=(rows, 784)).astype(np.float32)
     labels = rng.integers(0, 10, rows).astype(np.int32)
