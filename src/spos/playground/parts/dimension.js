@@ -24,7 +24,7 @@ function paintShadow(canvas, theta, size, colour, colours) {
   context.setLineDash([]);
   const plane = new Float64Array(2 * CLOUD);
   for (let i = 0; i < CLOUD; i++) plane.set(theta.subarray(i * size, i * size + 2), 2 * i);
-  paintParticles(context, plane, scale.pixel, width < 250 ? 3 : 4.5, colour, colours.panel);
+  paintParticles(context, plane, scale, width < 250 ? 3 : 4.5, colour, colours.panel);
 }
 
 /** Variance against dimension: what is known so far, and the dimension that is looked at. */

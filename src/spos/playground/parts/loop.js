@@ -1,6 +1,6 @@
 /* The page: one run, its two pictures and its charts, and the loop that moves them. */
 
-const BUDGET = 11; // milliseconds of a frame that steps may take
+const BUDGET = 7; // milliseconds of a frame in which another step may begin
 const WORDS_EVERY = 4000; // milliseconds between two summaries of a run that moves
 const ADDRESS_EVERY = 1000;
 
@@ -42,6 +42,7 @@ function tickPlane(seconds) {
     const until = performance.now() + BUDGET;
     while (page.due >= 1) {
       run.step();
+      run.prepareBoth(); // the arrows need it; here its time counts
       page.due -= 1;
       if (performance.now() > until) page.due %= 1;
     }

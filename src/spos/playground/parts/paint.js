@@ -38,6 +38,8 @@ function scaleOf([cx, cy, half], width) {
   const unit = width / (2 * half);
   return {
     unit,
+    left: half - cx, // so that a pixel is (x + left, top - y) units
+    top: cy + half,
     pixel: (x, y) => [(x - cx + half) * unit, (cy + half - y) * unit],
     plane: (px, py) => [px / unit + cx - half, cy + half - py / unit],
   };
@@ -77,7 +79,7 @@ function backdrop(grid, width, colours) {
 }
 
 /** Fading lines behind the particles, one path for each age. */
-function paintTrails(context, trail, pixel, colour) {
+function paintTrails(context, trail, { unit, left, top }, colour) {
   context.strokeStyle = colour;
   context.lineWidth = 1;
   for (let age = 1; age < trail.length; age++) {
@@ -86,21 +88,24 @@ function paintTrails(context, trail, pixel, colour) {
     const [now, then] = [trail[age - 1], trail[age]];
     if (now.length !== then.length) break;
     for (let n = 0; n < now.length; n += 2) {
-      context.moveTo(...pixel(then[n], then[n + 1]));
-      context.lineTo(...pixel(now[n], now[n + 1]));
+      context.moveTo((then[n] + left) * unit, (top - then[n + 1]) * unit);
+      context.lineTo((now[n] + left) * unit, (top - now[n + 1]) * unit);
     }
     context.stroke();
   }
   context.globalAlpha = 1;
 }
 
-/** Discs, as copies of one image: a path of hundreds of circles is slow to fill. */
-function paintParticles(context, theta, pixel, radius, colour, rim) {
+/** Discs, as copies of one image at whole pixels: a path of hundreds of circles is slow to fill, and
+    an image between pixels is slow to copy. */
+function paintParticles(context, theta, { unit, left, top }, radius, colour, rim) {
   const image = disc(radius, colour, rim);
-  const reach = image.width / image.ratio / 2;
+  const { ratio } = image;
+  const wide = image.width / ratio;
   for (let n = 0; n < theta.length; n += 2) {
-    const [x, y] = pixel(theta[n], theta[n + 1]);
-    context.drawImage(image.canvas, x - reach, y - reach, 2 * reach, 2 * reach);
+    const x = Math.round(((theta[n] + left) * unit - wide / 2) * ratio) / ratio;
+    const y = Math.round(((top - theta[n + 1]) * unit - wide / 2) * ratio) / ratio;
+    context.drawImage(image.canvas, x, y, wide, wide);
   }
 }
 
@@ -136,9 +141,9 @@ function paintSide(canvas, run, side, image, colours) {
   const colour = colours[run.methods[side]];
   const scale = scaleOf(run.target.window, width);
   context.drawImage(image, 0, 0, width, width);
-  paintTrails(context, trail, scale.pixel, colour);
+  paintTrails(context, trail, scale, colour);
   const radius = particleRadius(width, run.count);
-  paintParticles(context, theta, scale.pixel, radius, colour, colours.panel);
+  paintParticles(context, theta, scale, radius, colour, colours.panel);
   paintShares(context, run, side, scale, width, colours);
   if (!lost) paintForces(context, run, side, scale, radius, colours);
   else paintNotice(context, "The step is too large: the cloud has flown apart.", width, colours);

@@ -143,6 +143,10 @@ class Run {
     return side.prepared;
   }
 
+  prepareBoth() {
+    this.sides.forEach((side, n) => side.lost || this.prepared(n));
+  }
+
   prepareWith(n, noise) {
     return prepare(this.methods[n], this.target, this.sides[n].theta, 2, this.settings, noise);
   }
