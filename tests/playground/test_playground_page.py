@@ -327,7 +327,7 @@ FRAMES = """(milliseconds) => new Promise((done) => {
 
 @thorough
 @pytest.mark.parametrize(
-    "methods", ["count=300&left=svgd&right=spos", "count=150&left=gfsf&right=noisy_svgd"]
+    "methods", ["count=300&left=svgd&right=spos", "count=200&left=gfsf&right=noisy_svgd"]
 )
 def test_particles_move_60_times_a_second(methods, visit):
     """At 60 steps a second, as it begins. Ten per cent are for the clocks. Two methods factor a

@@ -1,65 +1,56 @@
-/* K = L Lᵀ for the kernel matrix K, row by row: all sums run along rows of L. */
+/* K = L Lᵀ for the kernel matrix K, in blocks of 4 × 4: sixteen sums share what they read, which is
+   several times as fast as one sum after the other. */
 
-/** The lower half of K + lift · I, count × count, factored. `k` as in `pairs.js`.
-
-    Two rows and two columns at a time: four sums share what they read, which takes half the time. */
+/** The factor of K + lift · I, count × count; only its lower half means anything. `k` as in
+    `pairs.js`. */
 function cholesky(k, count, lift) {
+  const side = 4 * Math.ceil(count / 4); // filled up with rows of the identity
+  const m = new Float64Array(side * side);
+  for (let i = 0, n = 0; i < side; i++) {
+    m[i * side + i] = i < count ? 1 + lift : 1;
+    for (let j = 0; j < i && i < count; j++, n++) m[i * side + j] = k[n];
+  }
+  for (let j = 0; j < side; j += 4) {
+    for (let i = j; i < side; i += 4) subtractBefore(m, side, i, j);
+    factorColumns(m, side, j);
+  }
+  if (side === count) return m;
   const root = new Float64Array(count * count);
-  const kernel = (i, j) => k[(i * (i - 1)) / 2 + j];
-  const last = count - (count % 2);
-  for (let i = 0; i < last; i += 2) {
-    const upper = i * count;
-    const lower = upper + count;
-    for (let j = 0; j < i; j += 2) {
-      const left = j * count;
-      const right = left + count;
-      let s00 = kernel(i, j);
-      let s01 = kernel(i, j + 1);
-      let s10 = kernel(i + 1, j);
-      let s11 = kernel(i + 1, j + 1);
-      for (let c = 0; c < j; c++) {
-        const a = root[upper + c];
-        const b = root[lower + c];
-        const x = root[left + c];
-        const y = root[right + c];
-        s00 -= a * x;
-        s01 -= a * y;
-        s10 -= b * x;
-        s11 -= b * y;
-      }
-      const first = root[left + j];
-      const between = root[right + j];
-      const second = root[right + j + 1];
-      root[upper + j] = s00 / first;
-      root[lower + j] = s10 / first;
-      root[upper + j + 1] = (s01 - root[upper + j] * between) / second;
-      root[lower + j + 1] = (s11 - root[lower + j] * between) / second;
-    }
-    finish(root, i, count, lift);
-    root[lower + i] = (kernel(i + 1, i) - dot(root, lower, upper, i)) / root[upper + i];
-    finish(root, i + 1, count, lift);
-  }
-  if (last < count) {
-    for (let j = 0; j < last; j++) {
-      const sum = kernel(last, j) - dot(root, last * count, j * count, j);
-      root[last * count + j] = sum / root[j * count + j];
-    }
-    finish(root, last, count, lift);
-  }
+  for (let i = 0; i < count; i++) root.set(m.subarray(i * side, i * side + count), i * count);
   return root;
 }
 
-/** The diagonal of a row whose other numbers are there. */
-function finish(root, i, count, lift) {
-  const row = i * count;
-  root[row + i] = Math.sqrt(1 + lift - dot(root, row, row, i));
+/** The block at (i, j) less the products of rows of L over the columns before j. */
+function subtractBefore(m, side, i, j) {
+  let s00 = 0, s01 = 0, s02 = 0, s03 = 0;
+  let s10 = 0, s11 = 0, s12 = 0, s13 = 0;
+  let s20 = 0, s21 = 0, s22 = 0, s23 = 0;
+  let s30 = 0, s31 = 0, s32 = 0, s33 = 0;
+  for (let c = 0, x = i * side, y = j * side; c < j; c++, x++, y++) {
+    const a0 = m[x], a1 = m[x + side], a2 = m[x + 2 * side], a3 = m[x + 3 * side];
+    const b0 = m[y], b1 = m[y + side], b2 = m[y + 2 * side], b3 = m[y + 3 * side];
+    s00 += a0 * b0; s01 += a0 * b1; s02 += a0 * b2; s03 += a0 * b3;
+    s10 += a1 * b0; s11 += a1 * b1; s12 += a1 * b2; s13 += a1 * b3;
+    s20 += a2 * b0; s21 += a2 * b1; s22 += a2 * b2; s23 += a2 * b3;
+    s30 += a3 * b0; s31 += a3 * b1; s32 += a3 * b2; s33 += a3 * b3;
+  }
+  let at = i * side + j;
+  m[at] -= s00; m[at + 1] -= s01; m[at + 2] -= s02; m[at + 3] -= s03;
+  at += side; m[at] -= s10; m[at + 1] -= s11; m[at + 2] -= s12; m[at + 3] -= s13;
+  at += side; m[at] -= s20; m[at + 1] -= s21; m[at + 2] -= s22; m[at + 3] -= s23;
+  at += side; m[at] -= s30; m[at + 1] -= s31; m[at + 2] -= s32; m[at + 3] -= s33;
 }
 
-/** Σ_c m[a + c] m[b + c] over `length` terms. */
-function dot(m, a, b, length) {
-  let sum = 0;
-  for (let c = 0; c < length; c++) sum += m[a + c] * m[b + c];
-  return sum;
+/** Four columns of L, whose earlier columns have been taken off. */
+function factorColumns(m, side, first) {
+  for (let j = first; j < first + 4; j++) {
+    for (let c = first; c < j; c++) {
+      const factor = m[j * side + c];
+      for (let i = j; i < side; i++) m[i * side + j] -= m[i * side + c] * factor;
+    }
+    const root = Math.sqrt(m[j * side + j]);
+    for (let i = j; i < side; i++) m[i * side + j] /= root;
+  }
 }
 
 /** x with L Lᵀ x = b, for each column of b (count × size). */
