@@ -188,6 +188,11 @@ def test_claims_of_committees_follow_the_numbers(gain, order):
 HERE = Path(__file__).parents[3]
 
 
+def test_the_page_quotes_the_record_of_the_committee():
+    made = record.read(HERE / "experiments" / "results" / "committee" / "record.json")
+    assert made.table.markdown() in (HERE / "docs" / "control.md").read_text()
+
+
 def test_the_page_quotes_the_record():
     made = record.read(HERE / "experiments" / "results" / "learning" / "record.json")
     page = (HERE / "docs" / "control.md").read_text()
