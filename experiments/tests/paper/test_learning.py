@@ -75,8 +75,33 @@ def test_a_task_of_gymnasium_is_learned_judged_and_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(gymnasium, "outcome", None)
     assert perform("gymnasium", tmp_path, quick=True).numbers == made.numbers
     for earned, told in ((500.0, "holds"), (400.0, "not seen")):
-        [claim] = gymnasium.claims([{**row, "together": earned}])
-        assert claim.verdict == told
+        assert gymnasium.solved_claim([{**row, "together": earned}]).verdict == told
+
+
+def test_the_task_with_a_sparse_reward_is_learned_by_all_methods():
+    settings = gymnasium.Settings(seeds=2)
+    jobs = settings.jobs(0)
+    assert len(jobs) == len(set(jobs)) == 2 * 4 + 5 * 3 - 2
+    sparse = [job for job in jobs if job.task == gymnasium.SPARSE]
+    assert {job.method for job in sparse} == set(gymnasium.METHODS)
+    assert {job.seed for job in sparse} == set(range(5))
+
+
+@pytest.mark.parametrize(("ours", "told"), [(1.0, "holds"), (0.5, "not seen")])
+def test_a_sparse_reward_that_is_found_more_often_is_seen(ours, told):
+    shares = {"spos": ours, "svpg": 0.25, "independent": 0.5}
+    rows = [
+        {
+            "task": gymnasium.SPARSE,
+            "method": m,
+            "alone": [95.0] * int(4 * s) + [0.0] * int(4 - 4 * s),
+        }
+        for m, s in shares.items()
+        for _ in range(5)
+    ]
+    [claim] = gymnasium.exploration_claims(rows)
+    assert claim.verdict.startswith("holds only" if told == "not seen" else told)
+    assert gymnasium.exploration_claims(rows[1:]) == []
 
 
 def test_all_methods_have_as_many_tries_over_the_same_ranges():

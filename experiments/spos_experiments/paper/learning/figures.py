@@ -33,10 +33,11 @@ def _curves(record: Record) -> Drawing:
         columns=len(tasks),
         squeeze=False,
     )
-    steps = settings["num_episodes"] * 500 / 1e6  # of a particle in an iteration, in millions
     for axes, task in zip(panels[0], tasks, strict=True):
         axes.axhline(GOALS[task], color=TRUTH, linewidth=0.8, linestyle=":")
         here = [one for one in curves if one["task"] == task]
+        lesson = settings["pendulum" if task == "double_pendulum" else "swing"]
+        steps = lesson["num_episodes"] * 500 / 1e6  # of a particle in an iteration, in millions
         for one in here:
             x, tint = steps * np.asarray(one["iteration"]), TINTS[one["method"]]
             axes.fill_between(x, one["low"], one["high"], color=tint, alpha=0.15, lw=0)

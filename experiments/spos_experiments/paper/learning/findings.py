@@ -10,7 +10,7 @@ from spos_experiments.frame.bootstrap import Interval, interquartile_mean, inter
 from spos_experiments.frame.experiment import Findings
 from spos_experiments.frame.record import Claim, numbers, verdict
 from spos_experiments.paper.learning.protocol import Cases, Part, ended
-from spos_experiments.paper.learning.settings import Settings
+from spos_experiments.paper.learning.settings import Lesson, Settings
 
 LABELS = {"spos": "SPOS-PG", "svpg": "SVPG", "independent": "alone"}
 GOALS = {"swing_up_sines": 350.0, "swing_up": 350.0, "double_pendulum": -300.0}
@@ -105,12 +105,16 @@ def table(settings: Settings, rows: list[dict[str, Any]], missing: Sequence[Part
             )
             for row in rows
         ],
-        f"{settings.num_particles} particles; iterations of {settings.num_episodes} episodes: "
-        + ", ".join(f"{settings.iterations(task)} on {task}" for task in settings.tasks)
-        + "; returns over the last tenth of them. In brackets: "
+        f"{settings.num_particles} particles; "
+        + ", ".join(f"on {task} {_length(settings.lesson(task))}" for task in settings.tasks)
+        + "; returns over the last tenth of the iterations. In brackets: "
         "95 % intervals by bootstrap over seeds."
         + (f" {len(missing)} parts are not done yet." if missing else ""),
     )
+
+
+def _length(lesson: Lesson) -> str:
+    return f"{lesson.num_iterations} iterations of {lesson.num_episodes} episodes"
 
 
 def shown(one: Interval) -> str:

@@ -9,6 +9,7 @@ start on, no particle feels another either, and Adam forgets the factor 1/M that
 parts of a task, with all methods side by side, are one compiled program.
 """
 
+import functools
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spos import rl
+from spos.targets import tanh_network
 from spos_experiments.frame import resume
 from spos_experiments.paper.learning.settings import Settings
 
@@ -150,9 +152,8 @@ def gather(settings: Settings, seed: int, part: Part, store: Path, cases: Cases)
 
 def place(settings: Settings, seed: int, part: Part, store: Path) -> Path:
     """The file of a part: its name tells all that it depends on."""
-    length = settings.iterations(part.task)
-    of: list[Any] = [settings.gradient, settings.methods, settings.tries, length]
-    of += [settings.num_particles, settings.num_episodes, settings.block]
+    of: list[Any] = [settings.gradient, settings.methods, settings.tries]
+    of += [settings.lesson(part.task), settings.num_particles, settings.block]
     of += [settings.step_sizes, settings.alphas, settings.bandwidths, settings.betas]
     if part.kind == JUDGED:
         of += [seed, settings.seeds if part.number + 1 == _last(settings) else 0]
@@ -219,15 +220,35 @@ def policies(runs: Runs, method: int, n: int) -> rl.Trained:
 
 
 def learner(settings: Settings, part: Part, row: Row) -> rl.Learner:
+    lesson = settings.lesson(part.task)
+    usual = lesson.first == 1.0
     return rl.learner(
         part.task,
         "spos",
         settings.gradient,
-        num_iterations=settings.iterations(part.task),
+        num_iterations=lesson.num_iterations,
         num_particles=settings.num_particles,
-        num_episodes=settings.num_episodes,
+        num_episodes=lesson.num_episodes,
+        lam=lesson.lam,
+        hidden=lesson.hidden,
+        network=None if usual else calm_network(part.task, lesson.hidden, lesson.first),
         **row,  # type: ignore[arg-type]
     )
+
+
+@functools.cache  # learners of one structure share one program
+def calm_network(task: str, hidden: tuple[int, ...], factor: float) -> rl.Network:
+    """A policy's network whose last layer starts `factor` times as large as usual."""
+    environment = rl.envs.ENVIRONMENTS[task]
+    assert isinstance(environment.actions, rl.envs.Continuous)
+    plain = tanh_network(environment.observation_size, environment.actions.size, hidden)
+    last = f"w{len(hidden)}"
+
+    def init(key: Any) -> dict[str, Any]:
+        theta = plain.init(key)
+        return {**theta, last: factor * theta[last]}
+
+    return rl.Network(init, plain.apply)
 
 
 def ended(returns: np.ndarray) -> np.ndarray:
