@@ -218,6 +218,18 @@ def test_the_page_quotes_the_record_of_the_committee():
     assert made.table.markdown() in (HERE / "docs" / "control.md").read_text()
 
 
+def test_the_page_quotes_the_record_of_gymnasium():
+    made = record.read(HERE / "experiments" / "results" / "gymnasium" / "record.json")
+    page = " ".join((HERE / "docs" / "control.md").read_text().split())
+    rows = made.numbers["rows"]
+    for row in (row for row in rows if (row["method"], row["seed"]) == ("spos", 0)):
+        alone = ", ".join(f"{one:.1f}" for one in row["alone"])
+        assert f"| {row['task']} | {row['solved']:.0f} | {row['together']:.1f} | {alone} |" in page
+    found = {name: f"{np.mean(some):.0%}" for name, some in gymnasium.left_valley(rows).items()}
+    shares = [found[name].replace("%", " %") for name in gymnasium.METHODS]
+    assert "{} of SPOS-PG do, {} of SVPG and {} of those that learn alone".format(*shares) in page
+
+
 def test_the_page_quotes_the_record():
     made = record.read(HERE / "experiments" / "results" / "learning" / "record.json")
     page = (HERE / "docs" / "control.md").read_text()
