@@ -1,6 +1,7 @@
 /* The page: one run, its two pictures and its charts, and the loop that moves them. */
 
 const BUDGET = 7; // milliseconds of a frame in which another step may begin
+const WORDS_AND_CHARTS = 6; // frames between two looks at the numbers: nobody reads sixty a second
 const WORDS_EVERY = 4000; // milliseconds between two summaries of a run that moves
 const ADDRESS_EVERY = 1000;
 
@@ -52,8 +53,9 @@ function tickPlane(seconds) {
   page.dirty = false;
   page.frame += 1;
   const still = !page.playing && run.number >= page.replayTo;
-  if (still || page.frame % 3 === 0) run.measure();
-  paintPlane(still || page.frame % 3 === 0);
+  const words = still || page.frame % WORDS_AND_CHARTS === 0;
+  if (words) run.measure();
+  paintPlane(words);
 }
 
 function paintPlane(charts) {
@@ -63,8 +65,8 @@ function paintPlane(charts) {
   }
   canvases.forEach((canvas, side) =>
     paintSide(canvas, run, side, page.backdrop.image, page.colours));
-  $("#number").textContent = `${run.number} step${run.number === 1 ? "" : "s"}`;
   if (!charts) return;
+  $("#number").textContent = `${run.number} step${run.number === 1 ? "" : "s"}`;
   const sideColours = run.methods.map((method) => page.colours[method]);
   for (const card of $$(".measures .card")) paintCard(card, sideColours);
   const now = performance.now();

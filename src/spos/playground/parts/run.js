@@ -3,7 +3,7 @@
    Particle i of one cloud and particle i of the other begin at the same place; placing or dragging
    a particle does it in both. The noise of a step is a function of the seed and its number. */
 
-const TRAIL = 8; // places a particle leaves behind
+const TRAIL = 6; // places a particle leaves behind
 const HISTORY = 320; // points of a curve; beyond, every other one is dropped
 const FAR = 1e4; // a particle beyond has left for good: the step was too large
 
