@@ -8,7 +8,7 @@ import pytest
 
 from spos import playground
 from spos.cli import main
-from spos.playground.page import HERE, SCRIPTS, page
+from spos.playground.assembly import HERE, SCRIPTS, page
 
 
 @pytest.fixture

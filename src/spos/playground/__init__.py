@@ -1,6 +1,6 @@
 """`spos playground`: watch the methods move particles in the plane, in a browser.
 
-The page is a single file, put together from `parts/` (`page.py`). It needs no server and no
+The page is a single file, put together from `parts/` (`assembly.py`). It needs no server and no
 network: it can be opened from disk, sent by mail or put on a web site.
 """
 
@@ -9,7 +9,7 @@ import webbrowser
 from pathlib import Path
 
 from spos.io.files import write_whole
-from spos.playground.page import page
+from spos.playground.assembly import page
 from spos.types import PathLike
 
 NAME = "playground.html"

@@ -33,7 +33,7 @@ class Settings:
     num_particles: int = 8
     swing: Lesson = Lesson(100, 8, 0.95, (25, 10))
     # Policies whose first actions are large, or which look ahead too little, often end by swinging
-    # round and round, at about -960.
+    # round and round.
     pendulum: Lesson = Lesson(400, 4, 0.99, (32, 32), 0.01)
     # the ranges of the tries
     step_sizes: tuple[float, float] = (1e-3, 1e-2)

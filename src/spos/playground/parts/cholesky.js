@@ -1,5 +1,5 @@
-/* K = L Lᵀ for the kernel matrix K, in blocks of 4 × 4: sixteen sums share what they read, which is
-   several times as fast as one sum after the other. */
+/* K = L Lᵀ for the kernel matrix K, in blocks of 4 × 4: sixteen sums share what they
+   read, so that memory is asked less often. */
 
 /** The factor of K + lift · I, count × count; only its lower half means anything. `k` as in
     `pairs.js`. */
