@@ -57,8 +57,35 @@ def value(cls: C) -> C:
         The class.
     """
     dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # in place
-    jax.tree_util.register_dataclass(cls)
+    _register(cls)
     return cls
+
+
+def _register(cls: type) -> None:
+    """As a pytree whose structure knows its class.
+
+    Not by `jax.tree_util.register_dataclass`: JAX takes structures of two such classes with equal
+    fields for equal, and then `jax.jit` sometimes runs the program of one for the other, an RBF
+    kernel where an IMQ was given.
+    """
+    named = dataclasses.fields(cls)
+    fixed = tuple(field.name for field in named if field.metadata.get("static"))
+    free = tuple(field.name for field in named if not field.metadata.get("static"))
+    keys = tuple(map(jax.tree_util.GetAttrKey, free))
+
+    def flatten(one: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return tuple(getattr(one, name) for name in free), tuple(getattr(one, n) for n in fixed)
+
+    def flatten_with_keys(one: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        leaves, structure = flatten(one)
+        return tuple(zip(keys, leaves, strict=True)), structure
+
+    def unflatten(structure: tuple[Any, ...], leaves: Any) -> Any:
+        return cls(
+            **dict(zip(fixed, structure, strict=True)), **dict(zip(free, leaves, strict=True))
+        )
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
 
 
 class Value:
