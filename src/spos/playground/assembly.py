@@ -23,6 +23,7 @@ SCRIPTS = (
     "measures",
     "settings",
     "run",
+    "pixels",
     "paint",
     "charts",
     "controls",

@@ -22,9 +22,16 @@ function paintShadow(canvas, theta, size, colour, colours) {
   context.lineWidth = 2;
   context.stroke();
   context.setLineDash([]);
-  const plane = new Float64Array(2 * CLOUD);
-  for (let i = 0; i < CLOUD; i++) plane.set(theta.subarray(i * size, i * size + 2), 2 * i);
-  paintParticles(context, plane, scale, width < 250 ? 3 : 4.5, colour, colours.panel);
+  context.fillStyle = colour;
+  context.strokeStyle = colours.panel;
+  context.lineWidth = 1;
+  for (let i = 0; i < CLOUD; i++) {
+    context.beginPath();
+    context.arc(...scale.pixel(theta[i * size], theta[i * size + 1]), width < 250 ? 3 : 4.5,
+      0, 2 * Math.PI);
+    context.fill();
+    context.stroke();
+  }
 }
 
 /** Variance against dimension: what is known so far, and the dimension that is looked at. */

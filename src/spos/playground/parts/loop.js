@@ -61,10 +61,10 @@ function tickPlane(seconds) {
 function paintPlane(charts) {
   const width = canvases[0].clientWidth;
   if (page.backdrop?.width !== width) {
-    page.backdrop = { width, image: backdrop(page.rough ?? run.truth.grid, width, page.colours) };
+    page.backdrop = { width, pixels: backdrop(page.rough ?? run.truth.grid, width, page.colours) };
   }
   canvases.forEach((canvas, side) =>
-    paintSide(canvas, run, side, page.backdrop.image, page.colours));
+    paintSide(canvas, run, side, page.backdrop.pixels, page.colours));
   if (!charts) return;
   $("#number").textContent = `${run.number} step${run.number === 1 ? "" : "s"}`;
   const sideColours = run.methods.map((method) => page.colours[method]);

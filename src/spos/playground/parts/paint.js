@@ -21,15 +21,21 @@ function readColours() {
   return Object.fromEntries(names.map((name) => [name, value(name)]));
 }
 
-/** The canvas' context in CSS pixels, after fitting it to its place on the page. */
+/** The canvas' context in CSS pixels, after fitting it to its place on the page, empty. */
 function fitted(canvas) {
+  const found = uncleared(canvas);
+  found.context.clearRect(0, 0, found.width, found.height);
+  return found;
+}
+
+/** The same, with whatever is on it. */
+function uncleared(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.clearRect(0, 0, width, height);
   return { context, width, height };
 }
 
@@ -45,12 +51,17 @@ function scaleOf([cx, cy, half], width) {
   };
 }
 
+/** Red, green and blue of #rrggbb. */
+function channels(colour) {
+  return colour.match(/\w\w/g).slice(0, 3).map((pair) => parseInt(pair, 16));
+}
+
 /** The density as an image of one pixel a cell. */
 function densityImage(grid, colour) {
   const canvas = Object.assign(document.createElement("canvas"), { width: CELLS, height: CELLS });
   const context = canvas.getContext("2d");
   const image = context.createImageData(CELLS, CELLS);
-  const [r, g, b] = colour.match(/\w\w/g).map((pair) => parseInt(pair, 16));
+  const [r, g, b] = channels(colour);
   for (let n = 0; n < grid.logs.length; n++) {
     const row = CELLS - 1 - Math.floor(n / CELLS);
     const place = 4 * (row * CELLS + (n % CELLS));
@@ -62,55 +73,50 @@ function densityImage(grid, colour) {
   return canvas;
 }
 
-/** What lies behind the particles, as sharp as the screen; made once for a target, size and theme.
-    `grid` has its mass where contours are wanted. */
+/** What lies behind the particles, as sharp as the screen and ready for them; made once for a
+    target, size and theme. `grid` has its mass where contours are wanted. */
 function backdrop(grid, width, colours) {
   const ratio = window.devicePixelRatio || 1;
   const side = Math.max(1, Math.round(width * ratio));
   const canvas = Object.assign(document.createElement("canvas"), { width: side, height: side });
   const context = canvas.getContext("2d");
+  context.fillStyle = colours.panel;
+  context.fillRect(0, 0, side, side);
   context.imageSmoothingQuality = "high";
   context.drawImage(densityImage(grid, colours.shade), 0, 0, side, side);
-  if (!grid.mass) return canvas;
   context.strokeStyle = colours.contour;
   context.lineWidth = ratio;
-  levelsOf(grid).forEach((level) => context.stroke(contour(grid, level, side)));
-  return canvas;
+  const levels = grid.mass ? levelsOf(grid) : [];
+  levels.forEach((level) => context.stroke(contour(grid, level, side)));
+  return new Pixels(canvas);
 }
 
-/** Fading lines behind the particles, one path for each age. */
-function paintTrails(context, trail, { unit, left, top }, colour) {
-  context.strokeStyle = colour;
-  context.lineWidth = 1;
-  for (let age = 1; age < trail.length; age++) {
-    context.globalAlpha = 0.45 * (1 - age / TRAIL);
-    context.beginPath();
+/** Fading lines behind the particles. */
+function paintTrails(pixels, trail, { unit, left, top }, ratio, colour) {
+  const ink = channels(colour);
+  const scale = unit * ratio;
+  for (let age = trail.length - 1; age > 0; age--) {
     const [now, then] = [trail[age - 1], trail[age]];
-    if (now.length !== then.length) break;
+    if (now.length !== then.length) continue;
+    const alpha = 0.45 * (1 - age / TRAIL);
     for (let n = 0; n < now.length; n += 2) {
-      context.moveTo((then[n] + left) * unit, (top - then[n + 1]) * unit);
-      context.lineTo((now[n] + left) * unit, (top - now[n + 1]) * unit);
+      pixels.line((then[n] + left) * scale, (top - then[n + 1]) * scale,
+        (now[n] + left) * scale, (top - now[n + 1]) * scale, ratio, ink, alpha);
     }
-    context.stroke();
   }
-  context.globalAlpha = 1;
 }
 
-/** Discs, as copies of one image at whole pixels: a path of hundreds of circles is slow to fill, and
-    an image between pixels is slow to copy. */
-function paintParticles(context, theta, { unit, left, top }, radius, colour, rim) {
-  const image = disc(radius, colour, rim);
-  const { ratio } = image;
-  const wide = image.width / ratio;
+/** Discs, as copies of one image. */
+function paintParticles(pixels, theta, { unit, left, top }, ratio, image) {
+  const scale = unit * ratio;
   for (let n = 0; n < theta.length; n += 2) {
-    const x = Math.round(((theta[n] + left) * unit - wide / 2) * ratio) / ratio;
-    const y = Math.round(((top - theta[n + 1]) * unit - wide / 2) * ratio) / ratio;
-    context.drawImage(image.canvas, x, y, wide, wide);
+    pixels.stamp(image, (theta[n] + left) * scale, (top - theta[n + 1]) * scale);
   }
 }
 
 const discs = new Map();
 
+/** The image of one particle. */
 function disc(radius, colour, rim) {
   const ratio = window.devicePixelRatio || 1;
   const key = [radius, colour, rim, ratio].join();
@@ -124,7 +130,7 @@ function disc(radius, colour, rim) {
     context.arc(width / 2, width / 2, radius * ratio, 0, 2 * Math.PI);
     context.fill();
     context.stroke();
-    discs.set(key, { canvas, width, ratio });
+    discs.set(key, context.getImageData(0, 0, width, width));
   }
   return discs.get(key);
 }
@@ -135,15 +141,17 @@ function particleRadius(width, count) {
 }
 
 /** One side of the run, all of it. */
-function paintSide(canvas, run, side, image, colours) {
-  const { context, width } = fitted(canvas);
+function paintSide(canvas, run, side, pixels, colours) {
+  const { context, width } = uncleared(canvas); // all of it will be put there
+  const ratio = pixels.side / width;
   const { theta, trail, lost } = run.sides[side];
   const colour = colours[run.methods[side]];
   const scale = scaleOf(run.target.window, width);
-  context.drawImage(image, 0, 0, width, width);
-  paintTrails(context, trail, scale, colour);
   const radius = particleRadius(width, run.count);
-  paintParticles(context, theta, scale, radius, colour, colours.panel);
+  pixels.clear();
+  paintTrails(pixels, trail, scale, ratio, colour);
+  paintParticles(pixels, theta, scale, ratio, disc(radius, colour, colours.panel));
+  context.putImageData(pixels.image, 0, 0);
   paintShares(context, run, side, scale, width, colours);
   if (!lost) paintForces(context, run, side, scale, radius, colours);
   else paintNotice(context, "The step is too large: the cloud has flown apart.", width, colours);
