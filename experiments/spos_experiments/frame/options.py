@@ -60,7 +60,7 @@ def option(
         The field, which is typed as the value that it will have.
     """
     several = isinstance(default, tuple)
-    nested = isinstance(default, tuple) and isinstance(default[0], tuple)
+    nested = isinstance(default, tuple) and any(isinstance(one, tuple) for one in default)
     about = Option(help, tuple(choices), at_least, one, spellings, several, nested)
     return dataclasses.field(default=default, metadata={Option: about})
 

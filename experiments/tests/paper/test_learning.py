@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 
 import jax
@@ -16,10 +17,17 @@ from spos.targets.target import as_target
 from spos_experiments.frame import record
 from spos_experiments.frame.bootstrap import interquartile_mean, interval, median
 from spos_experiments.frame.perform import perform
-from spos_experiments.paper import gymnasium
 from spos_experiments.paper.committee.findings import findings as committee_findings
 from spos_experiments.paper.committee.measure import Outcome
 from spos_experiments.paper.committee.settings import Settings as CommitteeSettings
+from spos_experiments.paper.gymnasium import learn
+from spos_experiments.paper.gymnasium.findings import (
+    exploration_claims,
+    left_valley,
+    solved_claim,
+)
+from spos_experiments.paper.gymnasium.settings import METHODS, SPARSE
+from spos_experiments.paper.gymnasium.settings import Settings as Tasks
 from spos_experiments.paper.learning import protocol
 from spos_experiments.paper.learning.findings import claims, measures
 from spos_experiments.paper.learning.settings import Settings
@@ -72,19 +80,28 @@ def test_a_task_of_gymnasium_is_learned_judged_and_kept(tmp_path, monkeypatch):
     assert row["together"] >= 1
     [kept] = (tmp_path / "gymnasium" / "runs").iterdir()
     assert kept.suffix == ".npz"
-    monkeypatch.setattr(gymnasium, "outcome", None)
+    monkeypatch.setattr(learn, "outcome", None)
     assert perform("gymnasium", tmp_path, quick=True).numbers == made.numbers
     for earned, told in ((500.0, "holds"), (400.0, "not seen")):
-        assert gymnasium.solved_claim([{**row, "together": earned}]).verdict == told
+        assert solved_claim([{**row, "together": earned}]).verdict == told
 
 
 def test_the_task_with_a_sparse_reward_is_learned_by_all_methods():
-    settings = gymnasium.Settings(seeds=2)
+    settings = Tasks(seeds=2)
     jobs = settings.jobs(0)
     assert len(jobs) == len(set(jobs)) == 2 * 4 + 5 * 3 - 2
-    sparse = [job for job in jobs if job.task == gymnasium.SPARSE]
-    assert {job.method for job in sparse} == set(gymnasium.METHODS)
+    sparse = [job for job in jobs if job.task == SPARSE]
+    assert {job.method for job in sparse} == set(METHODS)
     assert {job.seed for job in sparse} == set(range(5))
+
+
+def test_a_rival_learns_every_task_once_and_says_what_it_needs(monkeypatch):
+    jobs = Tasks(rivals=("stable-baselines3",)).jobs(0)
+    theirs = [job for job in jobs if job.method == "stable-baselines3"]
+    assert [job.task for job in theirs] == list(Tasks().tasks)
+    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
+    with pytest.raises(UsageError, match="experiments\\[control\\]"):
+        learn.by_stable_baselines(theirs[0], 10, 0.99, 1)
 
 
 @pytest.mark.parametrize(("ours", "told"), [(1.0, "holds"), (0.5, "not seen")])
@@ -92,16 +109,16 @@ def test_a_sparse_reward_that_is_found_more_often_is_seen(ours, told):
     shares = {"spos": ours, "svpg": 0.25, "independent": 0.5}
     rows = [
         {
-            "task": gymnasium.SPARSE,
+            "task": SPARSE,
             "method": m,
             "alone": [95.0] * int(4 * s) + [0.0] * int(4 - 4 * s),
         }
         for m, s in shares.items()
         for _ in range(5)
     ]
-    [claim] = gymnasium.exploration_claims(rows)
+    [claim] = exploration_claims(rows)
     assert claim.verdict.startswith("holds only" if told == "not seen" else told)
-    assert gymnasium.exploration_claims(rows[1:]) == []
+    assert exploration_claims(rows[1:]) == []
 
 
 def test_all_methods_have_as_many_tries_over_the_same_ranges():
@@ -225,8 +242,8 @@ def test_the_page_quotes_the_record_of_gymnasium():
     for row in (row for row in rows if (row["method"], row["seed"]) == ("spos", 0)):
         alone = ", ".join(f"{one:.1f}" for one in row["alone"])
         assert f"| {row['task']} | {row['solved']:.0f} | {row['together']:.1f} | {alone} |" in page
-    found = {name: f"{np.mean(some):.0%}" for name, some in gymnasium.left_valley(rows).items()}
-    shares = [found[name].replace("%", " %") for name in gymnasium.METHODS]
+    found = {name: f"{np.mean(some):.0%}" for name, some in left_valley(rows).items()}
+    shares = [found[name].replace("%", " %") for name in METHODS]
     assert "{} of SPOS-PG do, {} of SVPG and {} of those that learn alone".format(*shares) in page
 
 
