@@ -33,8 +33,9 @@ from spos.mesh.traffic import bytes_sent
 from spos.theory.cost import EXPONENTIAL, NOISE
 from spos_experiments.bench.scale import SIZE
 
-ROUNDS, STEPS, CALLS = 3, 4, 50
-BLOCK = 1024  # particles of a device in the measurement of its operations
+ROUNDS, STEPS, CALLS = 5, 4, 50
+# particles of a device in the measurement of its operations, and steps: as long as what it explains
+BLOCK, MANY = 1024, 40
 ALONE = "alone"  # the axis of devices that do not talk
 ACKED = 120  # where the kernel's tcp_info has the number of bytes that arrived
 
@@ -82,25 +83,27 @@ def _loop(count: Any, sampler: Any, key: jax.Array, state: Any) -> Any:
 
 
 def operations_a_second(mesh: Mesh) -> float:
-    """Of one device, while each makes steps of its own, as `spos.theory.cost` counts operations."""
+    """Of one device, while each makes steps of its own, as `spos.theory.cost` counts operations.
+
+    They meet at the end, once in all: processes that never do drift apart, and each finds the
+    machine empty at times.
+    """
     apart = Mesh(mesh.devices.reshape(-1), (ALONE,))
     sampler, key, devices = spos.spos(log_prob, 0.01), jax.random.key(0), apart.size
 
     def own(key: jax.Array, theta: jax.Array) -> jax.Array:
-        found: jax.Array = _loop(STEPS, sampler, key, sampler.init(theta)).particles
-        return found
+        found = _loop(MANY, sampler, key, sampler.init(theta)).particles
+        return jax.lax.psum(found[0, 0], ALONE)
 
     program = jax.jit(
-        jax.shard_map(
-            own, mesh=apart, in_specs=(P(), P(ALONE)), out_specs=P(ALONE), check_vma=False
-        )
+        jax.shard_map(own, mesh=apart, in_specs=(P(), P(ALONE)), out_specs=P(), check_vma=False)
     )
     place = NamedSharding(apart, P(ALONE))
     shape = (devices * BLOCK, SIZE)
     theta = jax.jit(lambda: jax.random.normal(jax.random.key(0), shape), out_shardings=place)()
     dense, pairwise.DENSE_PARTICLES = pairwise.DENSE_PARTICLES, 0  # in tiles, as in a ring
     try:
-        seconds = best(lambda: jax.block_until_ready(program(key, theta))) / STEPS
+        seconds = best(lambda: jax.block_until_ready(program(key, theta))) / MANY
     finally:
         pairwise.DENSE_PARTICLES = dense
     return (BLOCK**2 * (4.0 * SIZE + EXPONENTIAL) + BLOCK * NOISE * SIZE) / seconds

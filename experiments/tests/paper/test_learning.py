@@ -174,15 +174,15 @@ def made_up(shift, seeds=8, goal=400.0):
 
 @pytest.mark.parametrize(("shift", "verdict"), [(9.0, "holds"), (-9.0, "not seen")])
 def test_claims_follow_the_numbers(shift, verdict):
-    solved, larger, steadier, faster, alone = claims(made_up(shift))
+    solved, larger, steadier, faster, alone = claims(made_up(shift), "ppo")
     assert solved.verdict == "holds"
     assert [c.verdict for c in (larger, steadier, faster, alone)] == [verdict] * 4
     assert ("round on swing_up_sines" in larger.measured) == (shift < 0)
 
 
 def test_a_task_below_its_goal_is_not_solved_and_few_seeds_are_not_judged():
-    assert claims(made_up(0.0, goal=300.0))[0].verdict == "not seen"
-    assert claims(made_up(9.0, seeds=3)) == []
+    assert claims(made_up(0.0, goal=300.0), "ppo")[0].verdict == "not seen"
+    assert claims(made_up(9.0, seeds=3), "ppo") == []
 
 
 def test_averages_of_known_numbers():

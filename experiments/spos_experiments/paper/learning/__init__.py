@@ -1,7 +1,8 @@
 """`spos paper learning`: do the policies of SPOS-PG, SVPG and no method at all solve their tasks?
 
-q(θ) ∝ exp(J(θ)/α), as in `spos paper control`, with PPO's gradient (`spos.rl.gradients`). Here it
-is the *mean* policy that counts, and a comparison that can tell:
+q(θ) ∝ exp(J(θ)/α), as in `spos paper control`, with PPO's gradient or, with `--gradient`, those of
+the paper (`spos.rl.gradients`). Here it is the *mean* policy that counts, and a comparison that can
+tell:
 
 **Pilot.** Each method gets the same number of tries on each task. A try is a step size, a
 temperature α, a bandwidth of the kernel and a β, spread evenly over their ranges on a logarithmic
@@ -21,6 +22,7 @@ What has ended is a file in `runs/`; the same command goes on where it stopped.
 
     spos paper learning
     spos paper learning --tasks swing_up_sines --methods spos svpg --seeds 5
+    spos paper learning --gradient a2c --out experiments/results/gradients/a2c
     spos paper learning --quick
 """
 
@@ -39,8 +41,8 @@ __all__ = ["ABOUT", "TITLE", "Settings", "draw", "make", "parts", "results"]
 
 TITLE = "Policies that solve their tasks"
 ABOUT = (
-    "PPO's gradient for policies that interact with noise (SPOS-PG), without (SVPG), and not at "
-    "all. Settings come from as many tries for each, and other seeds judge the mean policy."
+    "Policies that interact with noise (SPOS-PG), without (SVPG), and not at all. Settings come "
+    "from as many tries for each, and other seeds judge the mean policy."
 )
 
 

@@ -36,7 +36,8 @@ def _curves(record: Record) -> Drawing:
     for axes, task in zip(panels[0], tasks, strict=True):
         axes.axhline(GOALS[task], color=TRUTH, linewidth=0.8, linestyle=":")
         here = [one for one in curves if one["task"] == task]
-        lesson = settings["pendulum" if task == "double_pendulum" else "swing"]
+        kind = "pendulum" if task == "double_pendulum" else "swing"
+        lesson = settings[kind if settings["gradient"] == "ppo" else f"{kind}_by_steps"]
         steps = lesson["num_episodes"] * 500 / 1e6  # of a particle in an iteration, in millions
         for one in here:
             x, tint = steps * np.asarray(one["iteration"]), TINTS[one["method"]]

@@ -17,14 +17,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import spos
 from spos import rl
 from spos.targets import tanh_network
 from spos_experiments.frame import resume
-from spos_experiments.paper.learning.settings import Settings
+from spos_experiments.paper.learning.settings import FadingLesson, Settings
 
 PILOT, JUDGED = "pilot", "judged"
 LOST = -1e6  # the return of a try that left the finite numbers
-USUAL = {"step_size": 3e-3, "alpha": 10.0, "bandwidth": 20.0, "beta": 1e8}
+# the library's own settings
+USUAL = {
+    "ppo": {"step_size": 3e-3, "alpha": 10.0, "bandwidth": 20.0, "beta": 1e8},
+    "a2c": {"step_size": 5e-3, "alpha": 10.0, "bandwidth": 20.0, "beta": 1e5},
+    "reinforce": {"step_size": 5e-3, "alpha": 10.0, "bandwidth": 20.0, "beta": 1e5},
+}
 INFINITE, ALONE = 1e30, 0.5
 # what a method does not choose
 FIXED: dict[str, dict[str, float]] = {
@@ -109,7 +115,7 @@ def tries(settings: Settings, method: str) -> list[Row]:
     for name, (low, high) in ranges.items():
         shares = (random.permutation(count) + random.uniform(size=count)) / max(count, 1)
         columns[name] = low * (high / low) ** shares
-    rows = [USUAL]
+    rows = [USUAL[settings.gradient]]
     for n in range(count):
         rows.append({name: float(f"{column[n]:.3g}") for name, column in columns.items()})
     return [{**row, **FIXED[method]} for row in rows]
@@ -222,6 +228,11 @@ def policies(runs: Runs, method: int, n: int) -> rl.Trained:
 def learner(settings: Settings, part: Part, row: Row) -> rl.Learner:
     lesson = settings.lesson(part.task)
     usual = lesson.first == 1.0
+    given: dict[str, Any] = dict(row)
+    if isinstance(lesson, FadingLesson):
+        about = rl.gradients.GRADIENTS[settings.gradient]
+        steps = lesson.num_iterations * about.num_epochs * about.num_minibatches
+        given["step_size"] = spos.schedules.cosine(row["step_size"], steps, lesson.last)
     return rl.learner(
         part.task,
         "spos",
@@ -232,7 +243,7 @@ def learner(settings: Settings, part: Part, row: Row) -> rl.Learner:
         lam=lesson.lam,
         hidden=lesson.hidden,
         network=None if usual else calm_network(part.task, lesson.hidden, lesson.first),
-        **row,  # type: ignore[arg-type]
+        **given,
     )
 
 

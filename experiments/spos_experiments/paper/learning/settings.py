@@ -7,6 +7,7 @@ from spos_experiments.frame.options import option
 
 TASKS = ("swing_up_sines", "swing_up", "double_pendulum")
 METHODS = ("spos", "svpg", "independent")
+GRADIENTS = ("ppo", "a2c", "reinforce")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,13 @@ class Lesson:
 
 
 @dataclass(frozen=True)
+class FadingLesson(Lesson):
+    """With steps that shrink along a cosine."""
+
+    last: float = 0.05  # the share of the first step size that is left in the end
+
+
+@dataclass(frozen=True)
 class Settings:
     tasks: tuple[str, ...] = option(
         ("swing_up_sines", "double_pendulum"), "what to learn", choices=TASKS
@@ -28,13 +36,16 @@ class Settings:
     methods: tuple[str, ...] = option(METHODS, "which methods", choices=METHODS)
     seeds: int = option(20, "judged repeats", at_least=1)
     tries: int = option(10, "of each method on each task", at_least=1)
-    gradient: str = "ppo"
+    gradient: str = option("ppo", "of a policy's return", choices=GRADIENTS)
     block: int = 5  # tries or seeds of each method that run side by side
     num_particles: int = 8
     swing: Lesson = Lesson(100, 8, 0.95, (25, 10))
     # Policies whose first actions are large, or which look ahead too little, often end by swinging
-    # round and round.
-    pendulum: Lesson = Lesson(400, 4, 0.99, (32, 32), 0.01)
+    # round and round; and steps as large as they were at first let go of what was learned.
+    pendulum: Lesson = FadingLesson(400, 4, 0.99, (32, 32), 0.01)
+    # Gradients that take one step on a set of episodes, in place of sixteen, need more of them.
+    swing_by_steps: Lesson = Lesson(500, 5, None, (25, 10))
+    pendulum_by_steps: Lesson = FadingLesson(500, 5, None, (32, 32), 0.01)
     # the ranges of the tries
     step_sizes: tuple[float, float] = (1e-3, 1e-2)
     alphas: tuple[float, float] = (1.0, 100.0)
@@ -44,7 +55,10 @@ class Settings:
 
     def lesson(self, task: str) -> Lesson:
         """How a task is learned."""
-        return self.pendulum if task == "double_pendulum" else self.swing
+        pendulum = task == "double_pendulum"
+        if self.gradient == "ppo":
+            return self.pendulum if pendulum else self.swing
+        return self.pendulum_by_steps if pendulum else self.swing_by_steps
 
     def quick(self) -> "Settings":
         return dataclasses.replace(
@@ -54,6 +68,6 @@ class Settings:
             seeds=2,
             tries=2,
             block=2,
-            swing=Lesson(3, 2, None, (25, 10)),
+            swing_by_steps=Lesson(3, 2, None, (25, 10)),
             num_particles=2,
         )
