@@ -141,23 +141,34 @@ def test_an_interrupt_keeps_what_there_is(sampler, tmp_path):
     )
 
 
-def test_ctrl_c_ends_a_real_process_in_order():
-    program = """
-import signal
+INTERRUPTED = """
+import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 import jax.numpy as jnp, spos
+
+def callback(state, info):
+    print("going", flush=True)
+    while {hangs}:
+        time.sleep(0.01)
+
 sampler = spos.svgd(lambda t: -0.5 * jnp.sum(t**2), 0.1, kernel=spos.rbf(1.0))
-result = spos.sample(sampler, jnp.ones((3, 2)), 10**9, progress=False,
-                     callback=lambda state, info: print("going", flush=True), callback_every=50)
+result = spos.sample(sampler, jnp.ones((3, 2)), 10**9, progress=False, callback=callback,
+                     callback_every=50)
 print(result.interrupted, result.num_steps == len(result.info["epd"]) > 0)
 """
+
+
+@pytest.mark.parametrize(("hangs", "presses"), [(False, 1), (True, 2)])
+def test_ctrl_c_ends_a_real_process_in_order(hangs, presses):
+    """The first one at the end of a chunk; the second at once, wherever it is."""
     with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", INTERRUPTED.format(hangs=hangs)], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout.readline() == "going\n"
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=60)
+        for _ in range(presses):
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=600)
     assert rest.splitlines()[-1] == "True True"
     assert process.returncode == 0
 

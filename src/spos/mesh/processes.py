@@ -173,16 +173,25 @@ class Signals:
 
 @contextlib.contextmanager
 def signals(team: Team) -> Iterator[Signals]:
-    """Inside, Ctrl-C and SIGTERM are noted for the next meeting; alone, they are what they were."""
+    """Inside, Ctrl-C is noted for the next meeting, and a second one ends the run at once.
+
+    An exception out of nowhere could leave a chunk half recorded, or be lost where Python ignores
+    exceptions. With several processes SIGTERM is noted too. A handler of the user's own stays.
+    """
     noted = Signals()
-    if not team.several or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield noted
         return
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    heeded = [signal.SIGINT] if team.several or usual else []
 
     def note(number: int, frame: Any) -> None:
+        if noted.heard and not team.several:
+            raise KeyboardInterrupt
         noted.heard = True
 
-    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    heeded += [signal.SIGTERM] if team.several else []
+    before = {number: signal.signal(number, note) for number in heeded}
     try:
         yield noted
     finally:

@@ -7,6 +7,7 @@ from spos_experiments.frame import draw as drawing
 from spos_experiments.frame.experiment import Drawing
 from spos_experiments.frame.record import Record
 from spos_experiments.paper.learning.findings import GOALS, LABELS
+from spos_experiments.paper.learning.settings import lesson_of
 
 TINTS = {"spos": COLOURS["spos"], "svpg": COLOURS["svgd"], "independent": OTHER}
 STEP_SIZES = (0.001, 0.003, 0.01)  # at the ticks
@@ -14,6 +15,7 @@ TASKS = {
     "swing_up": "Swing-up, angle as it is",
     "swing_up_sines": "Swing-up",
     "double_pendulum": "Double pendulum",
+    "cartpole": "Cart-pole",
 }
 
 
@@ -36,8 +38,7 @@ def _curves(record: Record) -> Drawing:
     for axes, task in zip(panels[0], tasks, strict=True):
         axes.axhline(GOALS[task], color=TRUTH, linewidth=0.8, linestyle=":")
         here = [one for one in curves if one["task"] == task]
-        kind = "pendulum" if task == "double_pendulum" else "swing"
-        lesson = settings[kind if settings["gradient"] == "ppo" else f"{kind}_by_steps"]
+        lesson = settings[lesson_of(task, settings["gradient"])]
         steps = lesson["num_episodes"] * 500 / 1e6  # of a particle in an iteration, in millions
         for one in here:
             x, tint = steps * np.asarray(one["iteration"]), TINTS[one["method"]]

@@ -13,7 +13,18 @@ from spos_experiments.paper.learning.protocol import Cases, Part, ended
 from spos_experiments.paper.learning.settings import Lesson, Settings
 
 LABELS = {"spos": "SPOS-PG", "svpg": "SVPG", "independent": "alone"}
-GOALS = {"swing_up_sines": 350.0, "swing_up": 350.0, "double_pendulum": -300.0}
+GOALS = {
+    "swing_up_sines": 350.0,
+    "swing_up": 350.0,
+    "double_pendulum": -300.0,
+    "cartpole": 4750.0,
+}
+NAMES = {
+    "swing_up_sines": "the swing-up",
+    "swing_up": "the swing-up with its angle as it is",
+    "double_pendulum": "the double pendulum",
+    "cartpole": "the cart-pole",
+}
 POINTS = 50  # of a curve in the record
 COLUMNS = (
     *("task, method", "seeds", "mean", "median", "interquartile mean"),
@@ -136,12 +147,14 @@ def claims(found: Found, gradient: str) -> list[Claim]:
         for (task, method), each in found.items()
         if len(each["return"]) >= FEWEST
     }
+    tasks = dict.fromkeys(task for task, _ in found)
     made = []
     if reached:
         made.append(
             Claim(
-                f"With {GRADIENTS[gradient]} the mean policy solves its task: 350 on the swing-up, "
-                "-300 on the double pendulum.",
+                f"With {GRADIENTS[gradient]} the mean policy solves its task: "
+                + ", ".join(f"{GOALS[task]:.0f} on {NAMES[task]}" for task in tasks)
+                + ".",
                 "Mean over particles: "
                 + "; ".join(f"{n}: {v}" for n, (v, _) in reached.items())
                 + ".",

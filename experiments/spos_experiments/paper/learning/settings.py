@@ -5,9 +5,17 @@ from dataclasses import dataclass
 
 from spos_experiments.frame.options import option
 
-TASKS = ("swing_up_sines", "swing_up", "double_pendulum")
+TASKS = ("swing_up_sines", "swing_up", "double_pendulum", "cartpole")
 METHODS = ("spos", "svpg", "independent")
 GRADIENTS = ("ppo", "a2c", "reinforce")
+
+
+def lesson_of(task: str, gradient: str) -> str:
+    """The name of the setting that says how a task is learned."""
+    if task == "cartpole":
+        return task
+    kind = "pendulum" if task == "double_pendulum" else "swing"
+    return kind if gradient == "ppo" else f"{kind}_by_steps"
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,9 @@ class Settings:
     # round and round; and steps as large as they were at first let go of what was learned.
     pendulum: Lesson = FadingLesson(400, 4, 0.99, (32, 32), 0.01)
     # Gradients that take one step on a set of episodes, in place of sixteen, need more of them.
-    swing_by_steps: Lesson = Lesson(500, 5, None, (25, 10))
-    pendulum_by_steps: Lesson = FadingLesson(500, 5, None, (32, 32), 0.01)
+    swing_by_steps: Lesson = Lesson(250, 4, None, (25, 10))
+    pendulum_by_steps: Lesson = FadingLesson(250, 4, None, (32, 32), 0.01)
+    cartpole: Lesson = Lesson(100, 4, None, (25, 10))
     # the ranges of the tries
     step_sizes: tuple[float, float] = (1e-3, 1e-2)
     alphas: tuple[float, float] = (1.0, 100.0)
@@ -55,10 +64,8 @@ class Settings:
 
     def lesson(self, task: str) -> Lesson:
         """How a task is learned."""
-        pendulum = task == "double_pendulum"
-        if self.gradient == "ppo":
-            return self.pendulum if pendulum else self.swing
-        return self.pendulum_by_steps if pendulum else self.swing_by_steps
+        found: Lesson = getattr(self, lesson_of(task, self.gradient))
+        return found
 
     def quick(self) -> "Settings":
         return dataclasses.replace(
