@@ -30,7 +30,7 @@ from spos_experiments.paper.gymnasium.settings import METHODS, SPARSE
 from spos_experiments.paper.gymnasium.settings import Settings as Tasks
 from spos_experiments.paper.learning import protocol
 from spos_experiments.paper.learning.findings import claims, measures
-from spos_experiments.paper.learning.settings import Settings
+from spos_experiments.paper.learning.settings import GRADIENTS, TASKS, Settings
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,18 @@ def test_a_sparse_reward_that_is_found_more_often_is_seen(ours, told):
     [claim] = exploration_claims(rows)
     assert claim.verdict.startswith("holds only" if told == "not seen" else told)
     assert exploration_claims(rows[1:]) == []
+
+
+@pytest.mark.parametrize("gradient", GRADIENTS)
+@pytest.mark.parametrize("task", TASKS)
+def test_steps_fade_where_the_lesson_says_so(task, gradient):
+    settings = dataclasses.replace(Settings(), gradient=gradient)
+    row = protocol.USUAL[gradient]
+    made = protocol.learner(settings, protocol.Part(task, protocol.JUDGED, 0), row)
+    assert (made.gradient, made.num_iterations) == (gradient, settings.lesson(task).num_iterations)
+    first, last = (float(made.sampler.step_size(n)) for n in (0, made.num_steps))
+    assert first == pytest.approx(row["step_size"])
+    assert last == pytest.approx((0.05 if task == "double_pendulum" else 1.0) * first)
 
 
 def test_all_methods_have_as_many_tries_over_the_same_ranges():

@@ -52,8 +52,8 @@ class Settings:
     # round and round; and steps as large as they were at first let go of what was learned.
     pendulum: Lesson = FadingLesson(400, 4, 0.99, (32, 32), 0.01)
     # Gradients that take one step on a set of episodes, in place of sixteen, need more of them.
-    swing_by_steps: Lesson = Lesson(250, 4, None, (25, 10))
-    pendulum_by_steps: Lesson = FadingLesson(250, 4, None, (32, 32), 0.01)
+    swing_by_steps: Lesson = Lesson(200, 4, None, (25, 10))
+    pendulum_by_steps: Lesson = FadingLesson(200, 4, None, (32, 32), 0.01)
     cartpole: Lesson = Lesson(100, 4, None, (25, 10))
     # the ranges of the tries
     step_sizes: tuple[float, float] = (1e-3, 1e-2)
