@@ -25,7 +25,7 @@ OWN: dict[str, dict[str, Any]] = {
     "Acrobot-v1": {"num_iterations": 80},
     "MountainCarContinuous-v0": {"num_iterations": 50, "gamma": 0.999},
     "LunarLander-v3": {"num_iterations": 150, "gamma": 0.999},
-    "HalfCheetah-v5": {"num_iterations": 150, "num_episodes": 4, "hidden": (64, 64)},
+    "HalfCheetah-v5": {"num_iterations": 100, "num_episodes": 4, "hidden": (64, 64)},
 }
 
 
