@@ -259,10 +259,19 @@ def test_the_page_quotes_the_record_of_gymnasium():
     assert "{} of SPOS-PG do, {} of SVPG and {} of those that learn alone".format(*shares) in page
 
 
-def test_the_page_quotes_the_record():
-    made = record.read(HERE / "experiments" / "results" / "learning" / "record.json")
+RECORDS = {
+    "learning": ("swing_up_sines", "double_pendulum"),
+    "gradients/a2c/learning": ("cartpole", "swing_up", "double_pendulum"),
+    "gradients/reinforce/learning": ("cartpole", "swing_up", "double_pendulum"),
+}
+
+
+@pytest.mark.parametrize("place", RECORDS)
+def test_the_page_quotes_the_record(place):
+    made = record.read(HERE / "experiments" / "results" / place / "record.json")
     page = (HERE / "docs" / "control.md").read_text()
     column = made.table.headings.index("mean")
-    for task in ("swing_up_sines", "double_pendulum"):
-        means = [row[column] for row in made.table.rows if row[0].startswith(task)]
+    for task in RECORDS[place]:
+        means = [row[column] for row in made.table.rows if row[0].startswith(f"{task},")]
+        assert len(means) == 3
         assert f"| {' | '.join(means)} |" in page

@@ -29,9 +29,9 @@ def _curves(record: Record) -> Drawing:
     tasks = list(dict.fromkeys(one["task"] for one in curves))
     figure, panels = drawing.titled(
         3.8,
-        "The mean policy learns its task",
-        "mean return over particles; line: median over seeds, shaded: the middle half of them\n"
-        "dotted: the goal",
+        "Policies while they learn",
+        "mean return over particles against the steps of each; line: median over seeds,\n"
+        "shaded: the middle half of them, dotted: the goal",
         columns=len(tasks),
         squeeze=False,
     )
@@ -45,14 +45,14 @@ def _curves(record: Record) -> Drawing:
             axes.fill_between(x, one["low"], one["high"], color=tint, alpha=0.15, lw=0)
             axes.plot(x, one["median"], color=tint, linewidth=1.8)
         axes.set_title(TASKS[task], fontsize=10)
-        axes.set_xlabel("million steps of each particle")
+        axes.set_xlabel("million steps")
         axes.grid(color=drawing.GRID, linewidth=0.6)
         axes.set_axisbelow(True)
-        for number, one in enumerate(here):
-            axes.text(
-                0.97, 0.06 + 0.09 * number, LABELS[one["method"]], transform=axes.transAxes,
-                ha="right", color=TINTS[one["method"]], weight="bold", fontsize=10,
-            )  # fmt: skip
+    for number, method in enumerate(dict.fromkeys(one["method"] for one in curves)):
+        panels[0, 0].text(
+            0.04, 0.70 - 0.09 * number, LABELS[method], transform=panels[0, 0].transAxes,
+            color=TINTS[method], weight="bold", fontsize=10,
+        )  # fmt: skip
     ends = "; ".join(f"{LABELS[c['method']]} on {c['task']}: {c['median'][-1]:.0f}" for c in curves)
     missing = len(record.numbers["missing"])
     return Drawing(
@@ -94,12 +94,11 @@ def _pilots(record: Record) -> Drawing:
             axes.set_axisbelow(True)
             axes.set_xlabel({"step_size": "step size", "beta": "β (SPOS-PG)"}[name])
         panels[row, 0].set_title(TASKS[task], fontsize=10, loc="left")
-        shown = list(dict.fromkeys(p["method"] for p in pilots if p["task"] == task))
-        for number, method in enumerate(shown):
-            panels[row, 0].text(
-                0.03, 0.06 + 0.12 * number, LABELS[method], transform=panels[row, 0].transAxes,
-                color=TINTS[method], weight="bold", fontsize=9,
-            )  # fmt: skip
+    for number, method in enumerate(dict.fromkeys(one["method"] for one in pilots)):
+        panels[0, 1].text(
+            0.98 - 0.3 * number, 1.05, LABELS[method], transform=panels[0, 1].transAxes,
+            ha="right", color=TINTS[method], weight="bold", fontsize=9,
+        )  # fmt: skip
     return Drawing(
         "pilots.png",
         figure,
