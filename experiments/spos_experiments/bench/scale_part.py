@@ -35,7 +35,7 @@ from spos_experiments.bench.scale import SIZE
 
 ROUNDS, STEPS, CALLS = 5, 4, 50
 # particles of a device in the measurement of its operations, and steps: as long as what it explains
-BLOCK, MANY = 1024, 40
+BLOCK, MANY = 2048, 12
 ALONE = "alone"  # the axis of devices that do not talk
 ACKED = 120  # where the kernel's tcp_info has the number of bytes that arrived
 
