@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import spos
 from spos import rl
 from spos.cli import UsageError
 from spos_experiments.paper.gymnasium.settings import OWN, RIVALS, Job, Settings
@@ -27,8 +26,6 @@ class Outcome(NamedTuple):
 def outcome(settings: Settings, job: Job, state: Path) -> Outcome:
     with rl.gymnasium(job.task) as environment:
         given = {"gradient": "ppo", **OWN[job.task], **dict(settings.changed)}
-        if (last := given.pop("last", None)) is not None:
-            given["step_size"] = fading(given["num_iterations"], last)
         rival = job.method in RIVALS
         learner = rl.learner(
             environment,
@@ -49,14 +46,6 @@ def outcome(settings: Settings, job: Job, state: Path) -> Outcome:
         )
     told = dict(run.settings)
     return Outcome(run.returns, together, np.stack(alone), most, told, run.seconds)
-
-
-def fading(num_iterations: int, last: float) -> Any:
-    """The usual steps of PPO's gradient, shrinking to a share of the first."""
-    usual = rl.gradients.GRADIENTS["ppo"]
-    num_steps = num_iterations * usual.num_epochs * usual.num_minibatches
-    assert isinstance(usual.step_size, float)
-    return spos.schedules.cosine(usual.step_size, num_steps, last)
 
 
 def _earned(

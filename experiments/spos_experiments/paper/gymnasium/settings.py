@@ -18,14 +18,13 @@ SMALL = tuple(SOLVED)[:4]
 SPARSE = "MountainCarContinuous-v0"
 METHODS = ("spos", "svpg", "independent")
 RIVALS = ("stable-baselines3",)
-# what differs from the settings of "ppo"; `last` is the share of the step size that is left in the
-# end, along a cosine
+# what differs from the settings of "ppo"
 OWN: dict[str, dict[str, Any]] = {
     "CartPole-v1": {"num_iterations": 50},
     "Pendulum-v1": {"num_iterations": 100, "num_episodes": 16, "gamma": 0.95},
     "Acrobot-v1": {"num_iterations": 80},
     "MountainCarContinuous-v0": {"num_iterations": 50, "gamma": 0.999},
-    "LunarLander-v3": {"num_iterations": 250, "gamma": 0.999, "last": 0.05},
+    "LunarLander-v3": {"num_iterations": 150, "gamma": 0.999},
     "HalfCheetah-v5": {"num_iterations": 100, "num_episodes": 4, "hidden": (64, 64)},
 }
 
