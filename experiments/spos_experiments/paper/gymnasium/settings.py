@@ -54,12 +54,14 @@ class Settings:
         )
 
     def jobs(self, seed: int) -> list[Job]:
-        """Every task by SPOS-PG and the rivals, and the one with a sparse reward by all methods."""
+        """Every task by SPOS-PG, the small ones by rivals, and the one with a sparse reward by all
+        methods."""
         solved = [
             Job(name, method, seed + n)
             for method in ("spos", *self.rivals)
             for n in range(self.seeds)
             for name in self.tasks
+            if method == "spos" or name in SMALL
         ]
         if SPARSE not in self.tasks:
             return solved
