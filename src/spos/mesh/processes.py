@@ -183,14 +183,15 @@ def signals(team: Team) -> Iterator[Signals]:
         yield noted
         return
     usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    heeded = [signal.SIGINT] if team.several or usual else []
+    heeded = [signal.SIGINT] if usual else []
+    if team.several:
+        heeded = [signal.SIGINT, signal.SIGTERM]
 
     def note(number: int, frame: Any) -> None:
         if noted.heard and not team.several:
             raise KeyboardInterrupt
         noted.heard = True
 
-    heeded += [signal.SIGTERM] if team.several else []
     before = {number: signal.signal(number, note) for number in heeded}
     try:
         yield noted

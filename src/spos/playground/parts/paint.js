@@ -130,7 +130,8 @@ function disc(radius, colour, rim) {
     context.arc(width / 2, width / 2, radius * ratio, 0, 2 * Math.PI);
     context.fill();
     context.stroke();
-    discs.set(key, context.getImageData(0, 0, width, width));
+    const { data } = context.getImageData(0, 0, width, width);
+    discs.set(key, { data, words: new Uint32Array(data.buffer), width });
   }
   return discs.get(key);
 }

@@ -44,9 +44,8 @@ class Pixels {
   }
 
   /** A small square image around a place, at whole pixels. */
-  stamp({ data: ink, width }, x, y) {
+  stamp({ data: ink, words: inkWords, width }, x, y) {
     const { side, words, image: { data } } = this;
-    const inkWords = new Uint32Array(ink.buffer);
     const [left, top] = [Math.round(x - width / 2), Math.round(y - width / 2)];
     const [first, end] = [Math.max(0, -left), Math.min(width, side - left)];
     for (let row = Math.max(0, -top); row < width && top + row < side; row++) {
