@@ -75,16 +75,29 @@ def test_a_summary_and_a_report_are_for_people(result):
 
 
 def test_a_model_that_ends_a_fit_may_begin_another(result, tmp_path):
+    """What it saves is the way to the first round; how long rounds must be is left to chance."""
     loaded = spos.load(result.save(tmp_path / "fit.npz"))
-    phases = []
+    until_round = {}
+
+    def first_look(name):
+        def look(seen):
+            if seen.phase != "approach":
+                until_round.setdefault(name, seen.evaluations)
+            phases[name].append(seen.phase)
+            return name == "cold" and name in until_round  # no more is asked of this one
+
+        return look
+
+    phases = {"warm": [], "cold": []}
+    arguments = {"effect": EFFECT + 1.0}
     warm = spos.fit(
-        *(in_numpyro, ERROR),
-        effect=EFFECT + 1.0,
-        warm_start=loaded,
-        callback=lambda seen: phases.append(seen.phase),
+        *(in_numpyro, ERROR), **arguments, warm_start=loaded, callback=first_look("warm")
     )
-    assert "approach" not in phases
-    assert warm.evaluations < result.evaluations
+    with pytest.warns(spos.ConvergenceWarning, match="interrupted"):
+        spos.fit(*(in_numpyro, ERROR), **arguments, callback=first_look("cold"))
+    assert "approach" not in phases["warm"]
+    assert "approach" in phases["cold"]
+    assert until_round["warm"] < until_round["cold"]
     assert list(warm.draws) == ["mu", "tau", "z", "theta"]
 
 

@@ -10,7 +10,9 @@ import pytest
 import spos
 from spos.auto import approach, bend, chance, engine, judge, metric
 from spos.auto.bend import Points
+from spos.auto.controller import AutomaticRun
 from spos.auto.engine import Coordinates, Problem, Whitened
+from spos.auto.together import Programs
 from spos.targets.target import as_target
 
 RNG = np.random.default_rng(0)
@@ -93,6 +95,34 @@ def test_a_flat_direction_has_its_spread_as_scale():
     np.testing.assert_allclose(factor @ factor.T, np.cov(y.T), rtol=0.05, atol=0.7)
 
 
+def test_few_points_of_many_parameters_have_the_metric_that_their_shrunk_covariances_ask_for():
+    """C b C = a, with both in units of the scale, though only what the points span is looked at."""
+    y = RNG.normal(size=(20, 100)) * np.exp(RNG.normal(size=100))
+    scores = RNG.normal(size=(20, 100))
+    centre, factor = metric.learn(y, scores, 20)
+    np.testing.assert_allclose(centre, y.mean(0))
+    y, scores = y - y.mean(0), scores - scores.mean(0)
+    scale = ((y**2).mean(0) / (scores**2).mean(0)) ** 0.25
+    y, scores = y / scale, scores * scale
+    a, b = (0.5 * x.T @ x / 20 / (x**2).mean() + 0.5 * np.eye(100) for x in (y, scores))
+    factor /= scale[:, None] * ((y**2).mean() / (scores**2).mean()) ** 0.25
+    square = factor @ factor.T
+    np.testing.assert_allclose(square @ b @ square, a, atol=1e-10)
+
+
+def test_few_points_teach_many_directions_one_after_another():
+    size, factor = 200, np.eye(200)
+    rows = RNG.normal(size=(300, size)) + RNG.normal(size=(300, 1))
+    precision = rows.T @ rows
+    root = np.linalg.cholesky(np.linalg.inv(precision))
+    for _ in range(20):
+        y = RNG.normal(size=(50, size)) @ root.T
+        z = np.linalg.solve(factor, y.T).T
+        factor = factor @ metric.learn(z, -y @ precision @ factor, 50)[1]
+    lengths = np.linalg.eigvalsh(factor.T @ precision @ factor)
+    assert lengths[-1] < 1.5 * lengths[0]  # and 1e4 times to begin with
+
+
 def test_a_step_comes_back_as_fast_as_it_fell():
     """At a step of e^-10 nothing is rejected, and a chunk brings it to its usual size."""
     particles = RNG.normal(size=(20, 2)).astype(np.float32)
@@ -161,3 +191,25 @@ def test_a_box_is_sampled_and_a_scale_of_1e8_is_reached(wall, scale):
     draws = np.asarray(result.draws, np.float64)
     np.testing.assert_allclose(draws.mean(0) / [1, scale], [0.5, 0.0], atol=0.1)
     np.testing.assert_allclose(draws.std(0), [math.sqrt(1 / 12), scale], rtol=0.1)
+
+
+class Watched(AutomaticRun):
+    """Notes how long the typical whitened score is, in units of that at home."""
+
+    def _refresh(self):
+        super()._refresh()
+        length = np.median(np.linalg.norm(self.score @ self.factor, axis=1)) / math.sqrt(self.size)
+        self.lengths = [*getattr(self, "lengths", []), length]
+
+
+def test_a_climb_ends_as_soon_as_particles_are_near():
+    def log_prob(x):
+        away = (x - 300.0) ** 2
+        return -0.5 * away.sum() - 1e-3 * (away**2).sum()
+
+    starts = np.random.default_rng(0).uniform(-2.0, 2.0, (50, 5))
+    problem = Problem.of(as_target(log_prob), jnp.asarray(starts, jnp.float32), None)
+    run = Watched(Programs(problem), list("abcde"), starts, 0)
+    run._climb()
+    assert run.lengths[0] > approach.FAR
+    assert run.lengths[-1] < approach.NEAR < min(run.lengths[:-1])

@@ -89,7 +89,8 @@ def test_a_fit_of_several_processes_is_that_of_one(request, folder, fit_alone, c
     assert fit_alone.converged
     for out in ended.out:
         value, evaluations, converged = words(out)["verdict"].split()
-        assert float(value) == pytest.approx(fit_alone.verdict.checks[0].value)
+        # of draws that agree to five digits
+        assert float(value) == pytest.approx(fit_alone.verdict.checks[0].value, rel=1e-4)
         assert (int(evaluations), converged) == (fit_alone.evaluations, "True")
 
 

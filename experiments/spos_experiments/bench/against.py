@@ -1,7 +1,8 @@
 """Two checkouts of the library beside each other: `spos bench --against FOLDER`.
 
 Each has a process of its own that stays, so that both are warm, and they are asked in turn: what
-disturbs one disturbs the other. Where the two seem to differ, more rounds have to confirm it. The
+disturbs one disturbs the other. Where the two seem to differ, more rounds have to confirm it, in
+new processes: where the arrays of a process happen to lie can be worth a tenth, and stays. The
 process runs the program below, which knows no more of the library than its oldest public names, so
 that old checkouts can be asked too. The first call of `spos.sample`, compilation included, is timed
 in processes that begin anew.
@@ -106,7 +107,12 @@ def against(before: Path, now: Path, quick: bool = False) -> Iterator[Row]:
             ask = {
                 name: partial(process.seconds, case, steps) for name, process in processes.items()
             }
-            best = best_of(ask, rounds, rounds if quick else MOST)
+
+            def renew() -> None:
+                for process in processes.values():
+                    process.begin_anew()
+
+            best = best_of(ask, rounds, rounds if quick else MOST, renew)
             yield _row(_name(case), {name: seconds / steps for name, seconds in best.items()})
     finally:
         for process in processes.values():
@@ -125,12 +131,17 @@ def against(before: Path, now: Path, quick: bool = False) -> Iterator[Row]:
     yield _row("first sample, with compilation", best)
 
 
-def best_of(ask: Mapping[str, Callable[[], float]], rounds: int, most: int) -> dict[str, float]:
-    """The best of several measurements of each, in turn: `most` where the two do not agree."""
+def best_of(
+    ask: Mapping[str, Callable[[], float]], rounds: int, most: int, renew: Callable[[], None]
+) -> dict[str, float]:
+    """The best of several measurements of each, in turn: `most` where the two do not agree, all
+    `renew`ed after every so many `rounds`."""
     best = dict.fromkeys(ask, float("inf"))
     for n in range(most):
-        if n >= rounds and abs(best["now"] / best["before"] - 1.0) < CLOSE:
-            break
+        if n and n % rounds == 0:
+            if abs(best["now"] / best["before"] - 1.0) < CLOSE:
+                break
+            renew()
         for name, measure in ask.items():
             best[name] = min(best[name], measure())
     return best
@@ -168,13 +179,22 @@ class _Process:
     def __init__(self, folder: Path) -> None:
         if not (folder / "spos" / "__init__.py").exists():
             raise ValueError(f"against must be a folder that holds the package spos, got {folder}")
-        self._process = subprocess.Popen(
+        self._folder = folder
+        self._process = self._started()
+
+    def _started(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
             [sys.executable, "-c", _PROGRAM],
-            env=_environment(folder),
+            env=_environment(self._folder),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
+
+    def begin_anew(self) -> None:
+        """In another process."""
+        self.end()
+        self._process = self._started()
 
     def seconds(self, case: tuple[str, str, int, int], steps: int) -> float:
         """How long so many steps take, once warm."""

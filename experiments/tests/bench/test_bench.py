@@ -41,7 +41,10 @@ def test_two_checkouts_that_seem_to_differ_are_asked_more_often(now, asked):
         return value + (0.0 if len(seen[name]) == 2 else 0.5)  # the others are disturbed
 
     ask = {"before": lambda: measured("before", 1.0), "now": lambda: measured("now", now)}
-    assert best_of(ask, 3, 10) == {"before": 1.0, "now": now}
+    renewed = []
+    found = best_of(ask, 3, 10, lambda: renewed.append(len(seen["now"])))
+    assert found == {"before": 1.0, "now": now}
+    assert renewed == list(range(3, asked, 3))
     assert [len(one) for one in seen.values()] == [asked, asked]
 
 

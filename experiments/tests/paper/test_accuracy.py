@@ -20,7 +20,7 @@ from spos_experiments.paper.accuracy import calibration, methods, models, refere
 from spos_experiments.paper.accuracy.findings import Found, accuracy_table, findings, row
 from spos_experiments.paper.accuracy.reference import Reference, judged
 from spos_experiments.paper.accuracy.sampled import Outcome, Sampled
-from spos_experiments.paper.accuracy.so_far import rows_so_far, so_far
+from spos_experiments.paper.accuracy.so_far import against, rows_so_far, so_far
 
 SIMULATIONS = 500
 
@@ -297,6 +297,7 @@ def test_the_page_quotes_the_runs():
     page = (HERE / "docs" / "automatic.md").read_text()
     assert accuracy_table(rows) in page
     assert so_far(rows) in page
+    assert against(rows) in page
 
 
 def test_the_readme_quotes_the_record():

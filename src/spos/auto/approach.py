@@ -3,7 +3,7 @@
 Starts whose density is not finite are drawn again if there is a way to, else put onto finite ones.
 Where the typical particle is farther out than a chunk of moves could bring it, all climb first: a
 particle tries a range of lengths along C ∇ log p, Newton's step with the curvature that the cloud
-sees, and takes the best, as long as that gains something. Then come short chunks of single steps,
+sees, and takes the best, until it is near or gains nothing. Then come short chunks of single steps,
 each particle with a step of its own, so that one that sits on a cliff does not stop the others.
 After each chunk the metric is learnt from the better half of what was seen, and birth-death
 (`spos.algorithms.birth_death`) moves particles over distances that
@@ -24,7 +24,7 @@ from spos.cloud import squared_distances
 
 TRIES = 20  # to draw a start with a finite density
 WIDEST = 100.0  # nats: beyond, one is as lost as the other
-FAR = 25.0  # typical lengths of a whitened score
+FAR, NEAR = 25.0, 2.0  # typical lengths of a whitened score
 APPROACHES, LATE = 40, 10  # chunks, and the last of them
 GROWTH = np.log(10.0)  # of the particles' widths in the last chunks: without end
 STEADY = np.log(2.0)  # in three chunks: no growth
@@ -91,10 +91,10 @@ def finite_starts(
     return theta, ~bad
 
 
-def is_far(whitened_scores: np.ndarray) -> bool:
+def is_far(whitened_scores: np.ndarray, allowed: float = FAR) -> bool:
     """Is the typical particle too far out for the moves? At home a score has the length √d."""
     lengths = np.linalg.norm(whitened_scores, axis=1)
-    return bool(np.median(lengths) > FAR * np.sqrt(whitened_scores.shape[1]))
+    return bool(np.median(lengths) > allowed * np.sqrt(whitened_scores.shape[1]))
 
 
 def climb(

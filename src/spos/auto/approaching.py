@@ -21,7 +21,8 @@ class Approaching(Moving):
             newton = self.score @ self.factor @ self.factor.T
             self.y = approach.climb(self.y, before, newton, lambda there: self._look(there)[0])
             self._refresh()
-            if np.median(self.log_prob - before) < approach.GAIN:
+            near = not approach.is_far(self.score @ self.factor, approach.NEAR)
+            if near or np.median(self.log_prob - before) < approach.GAIN:
                 return
 
     def _approach(self) -> None:

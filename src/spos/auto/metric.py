@@ -13,14 +13,17 @@ of target and starts then leaves every y as it was, and with it all that follows
 
 the geometric mean of cov(y) and cov(∇ log p)⁻¹. For a Gaussian C is its covariance whatever the law
 of the cloud, so it is right long before the cloud is. It is learnt in the whitened coordinates of
-the metric before it, so that scales any number of digits apart are reached in several steps. With
-fewer than 4 d independent points both covariances shrink towards their diagonals, by the weight
-d / (d + number of points). A direction without a slope, as between walls, keeps its spread.
+the metric before it, so that scales any number of digits apart are reached in several steps, and
+few points teach many directions, others each time. With fewer than 4 d independent points both
+covariances shrink towards their diagonals, by the weight d / (d + number of points), half at most.
+Outside of what few rows span C then is diagonal, so that all is computed inside.
+A direction without a slope, as between walls, keeps its spread.
 """
 
 import numpy as np
 
 POINTS_PER_DIMENSION = 4  # below, covariances shrink to their diagonals
+SHRUNK = 0.5  # at most
 FLATTEST = 1e-6  # slope in units of the spread, squared: below, a direction has no scale of its own
 TINY = 1e-150
 FLOOR = 1e-13  # of eigenvalues, relative to the largest
@@ -52,15 +55,24 @@ def learn(y: np.ndarray, scores: np.ndarray, independent: float) -> tuple[np.nda
     spread = np.maximum((y * y).mean(0), np.finfo(float).tiny)
     slope = np.maximum((scores * scores).mean(0), FLATTEST / spread)
     scale = (spread / slope) ** 0.25
-    a, b = _covariance(y / scale), _covariance(scores * scale)
-    sizes = [max(np.trace(c) / size, TINY) for c in (a, b)]
-    weight = size / (size + independent) if independent < POINTS_PER_DIMENSION * size else FLOOR
-    a, b = (_shrunk(c / of, weight) for c, of in zip((a, b), sizes, strict=True))
+    y, scores = y / scale, scores * scale
+    few = independent < POINTS_PER_DIMENSION * size
+    weight = min(size / (size + independent), SHRUNK) if few else FLOOR
+    sizes = [max(np.square(x).sum() / len(x) / size, TINY) for x in (y, scores)]
+    span = None
+    if POINTS_PER_DIMENSION * independent <= size:
+        some = np.linspace(0, len(y) - 1, int(independent)).astype(int)
+        y, scores = y[some], scores[some]
+        span, _ = np.linalg.qr(np.concatenate([y, scores]).T)
+        y, scores = y @ span, scores @ span
+    a, b = (_shrunk(_covariance(x) / of, weight) for x, of in zip((y, scores), sizes, strict=True))
     root, _ = _roots(a)
     slopes, vectors = np.linalg.eigh(root @ b @ root)  # in units of the spread; 1 for a Gaussian
     slopes = np.where(slopes * sizes[0] * sizes[1] < FLATTEST, 1.0 / (sizes[0] * sizes[1]), slopes)
-    units = np.sqrt(sizes[0] / sizes[1])
-    return centre, np.sqrt(units) * scale[:, None] * (root @ vectors * slopes**-0.25)
+    factor = root @ vectors * slopes**-0.25
+    if span is not None:  # outside, a = b = weight, so that the root of C is 1
+        factor = np.eye(size) + span @ (factor @ vectors.T - np.eye(len(factor))) @ span.T
+    return centre, (sizes[0] / sizes[1]) ** 0.25 * scale[:, None] * factor
 
 
 def _covariance(rows: np.ndarray) -> np.ndarray:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from spos.io.html import Table
 from spos_experiments.frame import resume
 from spos_experiments.paper.accuracy.findings import row
@@ -48,3 +50,23 @@ def so_far(rows: Sequence[Mapping[str, Any]]) -> str:
         *("worst error of a mean, sd", "worst of a log sd"),
     )
     return Table(headings, lines).markdown()
+
+
+def against(rows: Sequence[Mapping[str, Any]], rival: str = "nuts") -> str:
+    """The default recipe's processor time over a rival's on the same model, as Markdown."""
+    by = {(each["model"], each["method"]): each for each in rows}
+    pairs = [
+        (own, other)
+        for (model, method), own in by.items()
+        if method == DEFAULT and (other := by.get((model, rival))) and other["processor"]
+    ]
+    right = [pair for pair in pairs if all(all(each["right"]) for each in pair)]
+    lines = []
+    for told, some in (("all", pairs), ("both are right", right)):
+        for word, name in (("with", "processor_first"), ("without", "processor")):
+            ratios = {own["model"]: own[name] / other[name] for own, other in some}
+            most = max(ratios, key=ratios.__getitem__)
+            middle = f"{np.median(list(ratios.values())):.2f}"
+            largest = f"{ratios[most]:.2f} ({most.replace('_', ' ')})"
+            lines.append((told, word, str(len(some)), middle, largest))
+    return Table(("models", "compilation", "number", "median", "largest"), lines).markdown()

@@ -24,8 +24,8 @@ OWN: dict[str, dict[str, Any]] = {
     "Pendulum-v1": {"num_iterations": 100, "num_episodes": 16, "gamma": 0.95},
     "Acrobot-v1": {"num_iterations": 80},
     "MountainCarContinuous-v0": {"num_iterations": 50, "gamma": 0.999},
-    "LunarLander-v3": {"num_iterations": 150, "gamma": 0.999},
-    "HalfCheetah-v5": {"num_iterations": 100, "num_episodes": 4, "hidden": (64, 64)},
+    "LunarLander-v3": {"num_iterations": 400, "gamma": 0.999},
+    "HalfCheetah-v5": {"num_iterations": 600, "num_episodes": 4, "hidden": (64, 64)},
 }
 
 
