@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib
 import json
+import math
 from pathlib import Path
 
 import jax
@@ -53,6 +54,20 @@ def test_a_model_is_a_density_with_the_same_data_each_time(name):
         values.append(float(model.target.log_prob(theta)))
     assert np.isfinite(values[0])
     assert values[0] == values[1]
+
+
+@pytest.mark.parametrize(("stretched", "right"), [(1.05, True), (1.2, False)])
+def test_a_standard_deviation_that_nobody_knows_is_judged_by_the_central_width(stretched, right):
+    values = np.exp(3.0 * np.random.default_rng(0).standard_normal((10_000, 2)))
+    values[:, 1] = np.log(values[:, 1])
+    error = reference.sd_error(values)
+    assert error[1] == pytest.approx(0.5 * math.sqrt(2.0 / 10_000), rel=0.1)
+    assert error[0] > 0.1
+    mean, sd, width = values.mean(0), values.std(0), reference.width(values)
+    truth = Reference(["a", "b"], mean, sd, True, 1e4, 1.0, 0, 0, width, error)
+    wide = outcome(mean, sd * [2.0, 1.0], False)._replace(width=width[None] * [stretched, 3.0])
+    assert row("m", "sgld", truth, wide)["right"] == [right]
+    assert row("m", "sgld", truth._replace(sd_error=None), wide)["right"] == [False]
 
 
 def test_errors_are_in_units_of_the_truth():

@@ -14,7 +14,7 @@ from spos import checks
 from spos.adapters.minibatches import fit_minibatches, has_minibatches, with_minibatches
 from spos.adapters.model import Model, ModelError, broken_inputs
 from spos.adapters.subject import Subject, read_subject
-from spos.auto import starts
+from spos.auto import starts, threads
 from spos.auto.approach import NowhereFiniteError
 from spos.auto.budget import Budget
 from spos.auto.controller import AutomaticRun
@@ -154,6 +154,7 @@ def fit(
     def lead() -> Fit:
         run = _begin(subject, programs, first, seed, warm_start, start is None, budget)
         with contextlib.ExitStack() as stack:
+            stack.enter_context(threads.for_size(run.size))
             saver = None
             if checkpoint is not None:
                 identity = {

@@ -13,6 +13,7 @@ Arrays among the model's arguments travel as data. A model that wants their numb
 traced (to count groups, say) gets them as constants instead.
 """
 
+import contextlib
 import inspect
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from numpyro import handlers
+from numpyro.distributions.distribution import validation_enabled
 from numpyro.infer import init_to_uniform
 from numpyro.infer.util import potential_energy
 
@@ -44,6 +46,7 @@ from spos.adapters.numpyro_draws import (
 )
 from spos.adapters.numpyro_program import NEEDS_NUMBERS, Program
 from spos.adapters.numpyro_sites import Sites, found_sites
+from spos.mesh import shards
 from spos.targets.shuffle import distinct
 from spos.targets.target import Target, score_particles
 from spos.types import Particles, PyTree
@@ -79,7 +82,12 @@ class NumpyroTarget(Target):
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
         data, rows = Minibatch(self.data, {}) if batch is None else batch
         args, kwargs = self.program.arguments(data)
-        log_prob: jax.Array = -potential_energy(self.program.seeded(0, rows), args, kwargs, theta)
+        model = self.program.seeded(0, rows)
+        # JAX cannot look at constants where a device has its share of the particles; NumPyro has
+        # checked them before
+        unchecked = validation_enabled(False) if shards.inside() else contextlib.nullcontext()
+        with unchecked:
+            log_prob: jax.Array = -potential_energy(model, args, kwargs, theta)
         return log_prob
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:

@@ -28,7 +28,7 @@ import optax
 import spos
 from spos_experiments.frame import bounded, resume
 from spos_experiments.paper.accuracy import models
-from spos_experiments.paper.accuracy.reference import AGREE, Nuts, columns, judged
+from spos_experiments.paper.accuracy.reference import AGREE, Nuts, columns, judged, width
 from spos_experiments.paper.accuracy.rivals import RIVALS
 from spos_experiments.paper.accuracy.sampled import Outcome, Sampled
 
@@ -82,6 +82,7 @@ def measure(
         reasons=[each.reason for each in runs],
         particles=jax.tree.map(lambda *each: np.stack(each), *[each.particles for each in runs]),
         processor=np.asarray(processor) if timed and before is None else None,
+        width=np.stack([width(each.values) for each in runs]),
     )
 
 

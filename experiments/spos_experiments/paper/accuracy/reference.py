@@ -5,6 +5,9 @@ NUTS is NumPyro's, in double precision for a reference, with several chains at o
 goes on until its smallest effective sample size is `PLENTY` and its chains agree, or its draws are
 used up. It is weak where that size stays below `ENOUGH`, or where its chains disagree; then it is
 made once more, `LONGER` in all. Errors against one that is weak still are partly its own.
+
+Where tails are so heavy that not even exact draws know a standard deviation (that of log sd is
+½ √((κ - 1)/n), κ the kurtosis), the width of the draws' central part is compared instead.
 """
 
 from collections.abc import Mapping
@@ -20,6 +23,7 @@ from spos_experiments.paper.accuracy import models
 ENOUGH, PLENTY, AGREE = 1000.0, 4000.0, 1.01  # effective draws, and r_hat
 LONGER = 5  # times as many draws, to warm up and to keep
 CANDIDATES = 25  # starts for a chain
+CENTRAL = 0.8
 DENSE = 60  # parameters up to which a reference adapts a full mass matrix
 
 
@@ -34,6 +38,8 @@ class Reference(NamedTuple):
     r_hat: float
     divergences: int
     leapfrogs: int
+    width: np.ndarray | None = None
+    sd_error: np.ndarray | None = None  # of log sd, of exact draws
 
     @property
     def weak(self) -> bool:
@@ -51,8 +57,9 @@ def make(name: str, settings: Any) -> Reference:
         with jax.enable_x64(True):
             drawn = Predictive(model, num_samples=settings.exact_draws)(key)
         names, values = columns(drawn)
-        count = float(len(values))
-        return Reference(names, values.mean(0), values.std(0), True, count, 1.0, 0, 0)
+        moments = values.mean(0), values.std(0)
+        made = Reference(names, *moments, True, float(len(values)), 1.0, 0, 0)
+        return made._replace(width=width(values), sd_error=sd_error(values))
     if known := getattr(model, "moments", None):
         parts = [known[name] for name in sorted(known)]  # as `columns` has them
         mean, sd = (np.concatenate([each[n].ravel() for each in parts]) for n in (0, 1))
@@ -71,6 +78,19 @@ def make(name: str, settings: Any) -> Reference:
         if not found.weak:
             break
     return found
+
+
+def width(values: np.ndarray) -> np.ndarray:
+    """Between the outer tenths of every column."""
+    low, high = np.quantile(values, (0.5 - CENTRAL / 2, 0.5 + CENTRAL / 2), axis=0)
+    return high - low
+
+
+def sd_error(values: np.ndarray) -> np.ndarray:
+    """The standard error of the log standard deviation of independent rows."""
+    away = values - values.mean(0)
+    kurtosis = (away**4).mean(0) / np.maximum((away**2).mean(0) ** 2, 1e-300)
+    return 0.5 * np.sqrt(np.maximum(kurtosis - 1.0, 0.0) / len(values))
 
 
 def _long_run(nuts: "Nuts", draws: int, parts: int) -> Reference:

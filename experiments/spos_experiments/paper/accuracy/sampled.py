@@ -27,6 +27,7 @@ class Outcome(NamedTuple):
     particles: Any = None
     processor: np.ndarray | None = None  # seconds, which other work on the machine does not change
     failure: str = ""  # why there are no draws
+    width: np.ndarray | None = None  # of the central draws, as in `reference`
 
     @classmethod
     def failed(cls, why: str, repeats: int) -> "Outcome":
