@@ -255,3 +255,18 @@ def test_ten_observations_of_one_law_are_ten_draws():
 
 def short(y):
     numpyro.sample("y", dist.Normal(numpyro.sample("m", dist.Normal()), 1.0), obs=y)
+
+
+def test_constants_are_not_checked_where_a_device_has_its_share(monkeypatch):
+    """JAX cannot look at them there; outside they are checked, and were before."""
+
+    def model():
+        numpyro.sample("x", dist.Normal(0.0, jnp.array(-1.0)))
+
+    target = spos.from_numpyro(lambda: numpyro.sample("x", dist.Normal(0.0, 1.0))).target
+    broken = dataclasses.replace(target, program=dataclasses.replace(target.program, model=model))
+    with numpyro.validation_enabled():
+        with pytest.raises(ValueError, match="scale"):
+            broken.log_prob({"x": jnp.zeros(())})
+        monkeypatch.setattr("spos.mesh.shards.inside", lambda: True)
+        assert np.isnan(broken.log_prob({"x": jnp.zeros(())}))

@@ -2,5 +2,6 @@
 
 BENCHMARKS = (
     *("rows", "noise", "limits", "memory"),
-    *("groups", "network", "control", "sources", "startup", "scaling", "scale"),
+    *("groups", "network", "control", "sources", "startup", "scaling"),
+    *("scale", "devices"),
 )

@@ -11,6 +11,7 @@
 * `startup`   importing, and the first call
 * `scaling`   cost against the number of particles, for the figure
 * `scale`     particles over devices and processes, against the model of a step
+* `devices`   `spos.fit` on one device and on two
 """
 
 import json
@@ -25,6 +26,7 @@ from spos.dynamics.noise import normal_matrix
 from spos_experiments.bench import BENCHMARKS
 from spos_experiments.bench import peers as others
 from spos_experiments.bench.control import control
+from spos_experiments.bench.devices import devices
 from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated, steps_of
 from spos_experiments.bench.network import network, networks
 from spos_experiments.bench.peers import start
@@ -237,7 +239,10 @@ def scaling(quick: bool) -> Iterator[Row]:
 CASES: dict[str, Callable[[bool], Iterator[Row]]] = dict(
     zip(
         BENCHMARKS,
-        (rows, noise, limits, memory, groups, network, control, sources, startup, scaling, scale),
+        (
+            *(rows, noise, limits, memory, groups, network, control, sources, startup, scaling),
+            *(scale, devices),
+        ),
         strict=True,
     )
 )

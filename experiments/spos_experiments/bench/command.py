@@ -32,10 +32,10 @@ def perform(
     content: dict[str, Any] = {}
     if len(cases) == 1 and path.exists():
         content = json.loads(path.read_text())
-    content["machine"] = machine() | {"quick": quick}
+    machines = content.setdefault("machines", {})
     for number, (name, case) in enumerate(cases.items(), start=1):
         print(f"[{number}/{len(cases)}] {name}", flush=True)
-        content[name] = []
+        content[name], machines[name] = [], machine() | {"quick": quick}
         for row in case(quick):
             content[name].append(row)
             print("  " + line(row), flush=True)

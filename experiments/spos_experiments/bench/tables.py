@@ -23,20 +23,27 @@ def peer_table(rows: Sequence[Row]) -> str:
 
 def page(content: dict[str, Any]) -> str:
     """All lists of the file, for `benchmarks/README.md`."""
-    machine = content["machine"]
-    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
     parts = [
         "# Benchmarks",
         "Written by `spos bench` from `bench.json`. Every figure is a ratio of times taken in turn "
-        "in one run: warm, the best of several, float32.",
-        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}; {versions}.",
+        "in one run: warm, the best of several, float32. Under each table stands what it was "
+        "measured on.",
     ]
     for name, (heading, about, table) in SECTIONS.items():
         if content.get(name):
             parts += [f"## {heading}", about, table(content[name])]
+            parts += [_told(content["machines"][name])]
     if content.get("scaling"):
         parts += ["![Cost of a step against the number of particles](scaling.png)"]
     return "\n\n".join(parts) + "\n"
+
+
+def _told(machine: Row) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    return (
+        f"<small>{machine['processor']}, {machine['cores']} cores, {machine['system']}; "
+        f"{versions}.</small>"
+    )
 
 
 def _plain(*columns: str) -> Callable[[Sequence[Row]], str]:
@@ -146,6 +153,17 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
             *("kind", "devices", "processes", "M", "step_ms", "efficiency", "of_the_machine"),
             *("program_mb", "socket_mb", "model_mb", "model_ms", "model_ratio"),
             *("gflops", "gb_per_s", "latency_us"),
+        ),
+    ),
+    "devices": (
+        "A fit on two devices",
+        "The second `spos.fit` of a model with 100 particles, on one device and on two of the same "
+        "processor (`mesh=spos.mesh.particle_mesh()`). Rounding differs, and with it how long a "
+        "run is: `ratio` is that of the time of an evaluation. One device leaves a core idle where "
+        "the density has no large arrays; two pay for meeting after every move.",
+        _plain(
+            *("case", "one_device_s", "two_devices_s"),
+            *("one_device_us_per_evaluation", "two_devices_us_per_evaluation", "ratio"),
         ),
     ),
     "against": (

@@ -1,8 +1,8 @@
 """One thread for the small matrix products that a fit makes with NumPy.
 
 To wake another thread takes longer than such a product, and where the machine has other work that
-thread comes late, while those that wait for it spin. One thread also rounds in one way, however many
-cores there are.
+thread comes late, while those that wait for it spin. One thread also rounds in one way, however
+many cores there are.
 """
 
 import contextlib
