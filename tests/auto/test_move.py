@@ -166,3 +166,18 @@ def test_without_the_determinant_of_the_bend_it_is_not(monkeypatch):
     whole = engine.bent
     monkeypatch.setattr(engine, "bent", lambda *a: (whole(*a)[0], 0.0))
     assert abs(bent_error(local=False)) > 10
+
+
+def test_the_jitter_has_the_density_that_its_test_counts_with(monkeypatch):
+    """Distribution functions, exact to the grid; a mutant with other shares is rejected."""
+    u = np.linspace(-60.0, 6.0, 1_000_001)
+    drawn = np.sort(jitter.local_jitter((np.arange(200_000) + 0.5) / 200_000))
+
+    def apart():
+        density = np.exp(np.asarray(jitter.log_density(jnp.asarray(u)), np.float64))
+        below = np.cumsum(density) * (u[1] - u[0])
+        return np.abs(np.interp(drawn, u, below) - np.linspace(0.0, 1.0, len(drawn))).max()
+
+    assert apart() < 1e-3
+    monkeypatch.setattr(jitter, "FAR", 0.1)
+    assert apart() > 0.01

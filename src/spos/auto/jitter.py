@@ -5,16 +5,21 @@ changes from place to place, it fits the place:
 
     log e = log s(z) + u + constant,        log s = -½ max(0, log |g(z)|²/2d),
 
-u drawn from a law with the density l, which has two exponential sides. Backwards, from z', the same
-e asks for u' = u + log s(z) - log s(z'), so that the Metropolis test has the factor l(u')/l(u):
-still exact, and it costs no evaluation.
+u drawn from a law with the density l, which has exponential sides, and below a second, longer one:
+a particle that has come into a narrow place, where its steps are still far too long, soon tries one
+that fits. Backwards, from z', the same e asks for u' = u + log s(z) - log s(z'), so that the
+Metropolis test has the factor l(u')/l(u): still exact, and it costs no evaluation.
 """
+
+import math
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-BELOW, ABOVE = 0.5, 0.15  # the means of the two sides of u
+FAR_BELOW, BELOW, ABOVE = 2.0, 0.5, 0.15  # the means of the sides of u
+FAR = 0.15  # the share of the first; those of the others are such that their densities meet at 0
+NEAR = (1.0 - FAR) / (BELOW + ABOVE)  # their density at 0
 
 
 def uniform_jitter(uniform: np.ndarray) -> np.ndarray:
@@ -29,13 +34,19 @@ def local_scale(score: jax.Array) -> jax.Array:
 
 
 def local_jitter(uniform: np.ndarray) -> np.ndarray:
-    """u, by the inverse of its distribution function."""
-    share, least = BELOW / (BELOW + ABOVE), 1e-12
-    below = BELOW * np.log(np.maximum(uniform / share, least))
-    above = -ABOVE * np.log(np.maximum((1.0 - uniform) / (1.0 - share), least))
-    return np.where(uniform < share, below, above).astype(uniform.dtype)
+    """u, by the inverse of the distribution function of each side."""
+    below, above, least = NEAR * BELOW, NEAR * ABOVE, 1e-12
+    sides = (
+        FAR_BELOW * np.log(np.maximum(uniform / FAR, least)),
+        BELOW * np.log(np.maximum((uniform - FAR) / below, least)),
+        -ABOVE * np.log(np.maximum((1.0 - uniform) / above, least)),
+    )
+    which = [uniform < FAR, uniform < FAR + below]
+    return np.select(which, sides[:2], sides[2]).astype(uniform.dtype)
 
 
 def log_density(u: jax.Array) -> jax.Array:
-    """log l up to a constant."""
-    return jnp.where(u > 0, -u / ABOVE, u / BELOW)
+    """log l."""
+    near, far = math.log(NEAR), math.log(FAR / FAR_BELOW)
+    below = jnp.logaddexp(near + u / BELOW, far + u / FAR_BELOW)
+    return jnp.where(u > 0, near - u / ABOVE, below)
