@@ -198,7 +198,7 @@ def first_networks(
     return _start(count, network, key, x[:FIRST_ROWS], y[:FIRST_ROWS])
 
 
-@compiled(1)
+@compiled(1, once=True)
 def _start(
     num_particles: int, network: BayesianNetwork, key: jax.Array, x: Array, y: Array
 ) -> Particles:
