@@ -12,7 +12,7 @@ longest: compiling is nearly twice as fast, and a step of small networks takes a
 import contextlib
 import contextvars
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import jax
@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Options = tuple[tuple[str, Any], ...]  # of XLA
 
 BRIEF: Options = (("xla_cpu_use_fusion_emitters", False), ("xla_backend_optimization_level", 1))
-ONCE: Options = (*BRIEF[:1], ("xla_backend_optimization_level", 0))
+ONCE: Options = (*BRIEF[:1], ("xla_backend_optimization_level", 0))  # for what runs once
 
 _options: contextvars.ContextVar[Options] = contextvars.ContextVar("options", default=())
 
@@ -39,7 +39,7 @@ def brief() -> Iterator[None]:
 
 
 @functools.cache
-def _known(options: Options) -> Mapping[str, Any] | None:
+def _known(options: Options) -> dict[str, Any] | None:
     """These options, where XLA compiles for CPUs and still has them."""
     if not options or jax.default_backend() != "cpu":
         return None
@@ -50,22 +50,22 @@ def _known(options: Options) -> Mapping[str, Any] | None:
     return dict(options)
 
 
-def compiled(num_static: int = 0, once: bool = False) -> Callable[[F], F]:
+def compiled(num_static: int = 0, options: Options | None = None) -> Callable[[F], F]:
     """A decorator like `jax.jit`, with a bounded number of programs.
 
     The first `num_static` arguments are static, the others pytrees of arrays and numbers. While JAX
-    is tracing (inside another `jit` or under `vmap`) the function runs as it is. A program that
-    runs `once` is compiled as fast as can be.
+    is tracing (inside another `jit` or under `vmap`) the function runs as it is. Without `options`
+    of XLA it is compiled with those of the place where it is called, such as `brief()`.
     """
 
     def decorate(function: F) -> F:
         @functools.lru_cache(maxsize=KEPT)
-        def program(structure: Any, options: Options, *fixed: Any) -> Callable[..., Any]:
+        def program(structure: Any, chosen: Options, *fixed: Any) -> Callable[..., Any]:
             def from_leaves(*leaves: Any) -> Any:
                 return function(*fixed, *jax.tree.unflatten(structure, leaves))
 
             from_leaves.__name__ = from_leaves.__qualname__ = function.__name__
-            return jax.jit(from_leaves, compiler_options=_known(options))
+            return jax.jit(from_leaves, compiler_options=_known(chosen))
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
@@ -73,8 +73,8 @@ def compiled(num_static: int = 0, once: bool = False) -> Callable[[F], F]:
             leaves, structure = jax.tree.flatten(given)
             if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
                 return function(*arguments)
-            options = ONCE if once else _options.get()
-            return program(structure, options, *fixed)(*leaves)
+            chosen = _options.get() if options is None else options
+            return program(structure, chosen, *fixed)(*leaves)
 
         call.programs = program  # type: ignore[attr-defined]  # for tests
         return call  # type: ignore[return-value]

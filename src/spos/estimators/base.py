@@ -31,6 +31,7 @@ from spos.networks.rows import (
     scaling_of,
 )
 from spos.networks.trainer import Setting, Trained, first_networks, train
+from spos.programs import brief
 from spos.targets import bnn, priors
 from spos.targets.layers import relu_network
 from spos.targets.likelihoods import Likelihood
@@ -231,26 +232,28 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             start = first_networks(network, count, jax.random.key(seed), *first)
         else:
             start = saved.last(self.particles_, network, count)
-        trained = train(
-            network,
-            rows,
-            Setting(
-                self.method,
-                self.step_size,
-                last_step,
-                self.beta,
-                batch_size=self.batch_size,
-                step_share=self._step_share,
-            ),
-            num_steps,
-            start=start,
-            seed=(seed + self.n_iter_) % 2**32,  # a run that goes on has noise of its own
-            validation=validation,
-            patience=patience,
-            looks=looks,
-            average=average,
-            progress=self.progress,
+        setting = Setting(
+            self.method,
+            self.step_size,
+            last_step,
+            self.beta,
+            batch_size=self.batch_size,
+            step_share=self._step_share,
         )
+        with brief():
+            trained = train(
+                network,
+                rows,
+                setting,
+                num_steps,
+                start=start,
+                seed=(seed + self.n_iter_) % 2**32,  # a run that goes on has noise of its own
+                validation=validation,
+                patience=patience,
+                looks=looks,
+                average=average,
+                progress=self.progress,
+            )
         self.n_iter_ += trained.num_steps
         if trained.interrupted:
             warnings.warn(
