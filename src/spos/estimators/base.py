@@ -119,7 +119,6 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         seen = streamed.some(training, rng)
         num_steps = self._num_steps(len(training.y))
         if fresh:
-            self.n_iter_ = 0
             self._settle(streamed.some(rows, rng), num_steps, rng)
             self.scaling_ = self._scaling(seen)
             self.n_iter_ = 0
@@ -165,8 +164,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         new = rows.total
         rows = rows.counted((self.n_rows_seen_ + new) / new)
         epoch = math.ceil(len(rows.y) / checks.whole("batch_size", self.batch_size))
-        num_steps = epoch * math.ceil(STEPS_IN_PART / epoch)
-        seed = int(rng.randint(2**31 - 1))
+        num_steps, seed = epoch * math.ceil(STEPS_IN_PART / epoch), int(rng.randint(2**31 - 1))
         trained = self._train(rows, num_steps, fresh, seed, last_step=None, average=1)
         earlier = [] if fresh else [self.particles_]
         most = checks.whole("average", self.average) * self.n_particles
@@ -207,6 +205,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         rows = scaled(self.scaling_, rows, self._numbers)
         return rows._replace(x=pad_columns(rows.x))
 
+    @brief()
     def _train(
         self,
         rows: Rows,
@@ -232,28 +231,26 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             start = first_networks(network, count, jax.random.key(seed), *first)
         else:
             start = saved.last(self.particles_, network, count)
-        setting = Setting(
-            self.method,
-            self.step_size,
-            last_step,
-            self.beta,
-            batch_size=self.batch_size,
-            step_share=self._step_share,
+        trained = train(
+            network,
+            rows,
+            Setting(
+                self.method,
+                self.step_size,
+                last_step,
+                self.beta,
+                batch_size=self.batch_size,
+                step_share=self._step_share,
+            ),
+            num_steps,
+            start=start,
+            seed=(seed + self.n_iter_) % 2**32,  # a run that goes on has noise of its own
+            validation=validation,
+            patience=patience,
+            looks=looks,
+            average=average,
+            progress=self.progress,
         )
-        with brief():
-            trained = train(
-                network,
-                rows,
-                setting,
-                num_steps,
-                start=start,
-                seed=(seed + self.n_iter_) % 2**32,  # a run that goes on has noise of its own
-                validation=validation,
-                patience=patience,
-                looks=looks,
-                average=average,
-                progress=self.progress,
-            )
         self.n_iter_ += trained.num_steps
         if trained.interrupted:
             warnings.warn(
