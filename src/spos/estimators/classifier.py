@@ -24,7 +24,8 @@ from spos.networks import predict
 from spos.networks.rows import Rows
 from spos.targets import likelihoods
 
-PRIOR_WIDTHS = (5.0, 50.0)  # wide priors suit tables without noise
+PRIOR_WIDTHS = (5.0, 2.0, 1.0, 50.0)  # narrow priors suit noise, wide ones tables without any
+TURNS = 3  # every row has its say: there is less to learn from a class than from a number
 
 
 class Entropy(NamedTuple):
@@ -196,7 +197,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         return self._log_predictive(self._prepared(X), y.astype(np.int32))
 
     def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
-        choice.settle(self, {"prior_width_": PRIOR_WIDTHS}, rows, num_steps, rng)
+        choice.settle(self, {"prior_width_": PRIOR_WIDTHS}, rows, num_steps, rng, TURNS)
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         check_classification_targets(y)
