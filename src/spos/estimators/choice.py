@@ -12,7 +12,7 @@ import numpy as np
 
 from spos import checks
 from spos.networks.looks import clearly_better
-from spos.networks.rows import FEWEST_TO_SPLIT, Rows, num_apart
+from spos.networks.rows import FEWEST_TO_SPLIT, Rows, split
 
 AUTO = "auto"
 NOISES = {  # does it vary, and has it heavy tails?
@@ -31,12 +31,7 @@ def asked(name: str, value: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def settle(
-    model: Any,
-    choices: Mapping[str, Sequence[Any]],
-    rows: Rows,
-    num_steps: int,
-    rng: Any,
-    turns: int = 1,
+    model: Any, choices: Mapping[str, Sequence[Any]], rows: Rows, num_steps: int, rng: Any
 ) -> None:
     """Give an estimator what it left open.
 
@@ -47,29 +42,22 @@ def settle(
         rows: all of them.
         num_steps: of the run that will follow.
         rng: splits the rows.
-        turns: how many of the thirds are held out, one after another.
     """
     for name, values in choices.items():
         setattr(model, name, values[0])
     if all(len(values) == 1 for values in choices.values()) or len(rows.y) < FEWEST_TO_SPLIT:
         return
-    order, apart = rng.permutation(len(rows.y)), num_apart(len(rows.y), HELD_OUT)
-    folds = [slice(n * apart, min((n + 1) * apart, len(order))) for n in range(turns)]
-    judged = rows.take(order[: turns * apart])
+    training, held_out = split(rows, HELD_OUT, rng)
+    assert held_out is not None  # there are rows enough
     seed = int(rng.randint(2**31 - 1))
     num_steps = max(1, num_steps // SHORTER)
-
-    def terms() -> np.ndarray:
-        halves = [(rows.take(np.delete(order, fold)), rows.take(order[fold])) for fold in folds]
-        return np.concatenate([_terms(model, *each, num_steps, seed) for each in halves])
-
-    best = terms()
+    best = _terms(model, training, held_out, num_steps, seed)
     for name, values in choices.items():
         for other in values[1:]:
             before = getattr(model, name)
             setattr(model, name, other)
-            found = terms()
-            if clearly_better(found, best, judged.weights):
+            found = _terms(model, training, held_out, num_steps, seed)
+            if clearly_better(found, best, held_out.weights):
                 best = found
             else:
                 setattr(model, name, before)

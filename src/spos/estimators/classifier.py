@@ -24,8 +24,7 @@ from spos.networks import predict
 from spos.networks.rows import Rows
 from spos.targets import likelihoods
 
-PRIOR_WIDTHS = (5.0, 2.0, 1.0, 50.0)  # narrow priors suit noise, wide ones tables without any
-TURNS = 3  # every row has its say: there is less to learn from a class than from a number
+PRIOR_WIDTHS = (5.0, 50.0)  # wide priors suit tables without noise
 
 
 class Entropy(NamedTuple):
@@ -50,7 +49,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         batch_size: rows in a step.
         average: predict with the particles of so many evaluations of the validation set (there are
             50 in a whole run), not only with the last.
-        validation_fraction: share of the rows in the validation set, by which training stops early;
+        validation_fraction: share of the rows in a validation set, by which training stops early;
             500 rows at most, and none below 50 rows. 0 trains on all rows and takes all steps.
         patience: evaluations without a better prediction of the validation set before training
             stops, in the second half of the steps.
@@ -80,8 +79,8 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         step_size: float | None = None,
         num_steps: int | None = None,
         batch_size: int = 100,
-        average: int = 5,
-        validation_fraction: float = 0.1,
+        average: int = 10,
+        validation_fraction: float = 0.0,
         patience: int = 10,
         warm_start: bool = False,
         random_state: Any = None,
@@ -197,7 +196,7 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         return self._log_predictive(self._prepared(X), y.astype(np.int32))
 
     def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
-        choice.settle(self, {"prior_width_": PRIOR_WIDTHS}, rows, num_steps, rng, TURNS)
+        choice.settle(self, {"prior_width_": PRIOR_WIDTHS}, rows, num_steps, rng)
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         check_classification_targets(y)
