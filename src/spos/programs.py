@@ -4,10 +4,15 @@
 the user's functions, and someone who writes a new log-density in a loop would fill the memory with
 programs that nobody can call again. So a compiled function here keeps the programs of the last few
 structures it was called with, and drops the one that has not been used for longest.
+
+To compile takes longer than many a run. Within `brief()` XLA does without the passes that take it
+longest: compiling is nearly twice as fast, and a step of small networks takes a fifth longer.
 """
 
+import contextlib
+import contextvars
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import jax
@@ -15,23 +20,52 @@ import jax
 KEPT = 16  # structures of each function
 
 F = TypeVar("F", bound=Callable[..., Any])
+Options = tuple[tuple[str, Any], ...]  # of XLA
+
+BRIEF: Options = (("xla_cpu_use_fusion_emitters", False), ("xla_backend_optimization_level", 1))
+ONCE: Options = (*BRIEF[:1], ("xla_backend_optimization_level", 0))  # for what runs once
+
+_options: contextvars.ContextVar[Options] = contextvars.ContextVar("options", default=())
 
 
-def compiled(num_static: int = 0) -> Callable[[F], F]:
+@contextlib.contextmanager
+def brief() -> Iterator[None]:
+    """Programs that are called in here are compiled fast, and run a little slower."""
+    token = _options.set(BRIEF)
+    try:
+        yield
+    finally:
+        _options.reset(token)
+
+
+@functools.cache
+def _known(options: Options) -> dict[str, Any] | None:
+    """These options, where XLA compiles for CPUs and still has them."""
+    if not options or jax.default_backend() != "cpu":
+        return None
+    try:
+        jax.jit(lambda: 0, compiler_options=dict(options))()
+    except (RuntimeError, ValueError):
+        return None
+    return dict(options)
+
+
+def compiled(num_static: int = 0, options: Options | None = None) -> Callable[[F], F]:
     """A decorator like `jax.jit`, with a bounded number of programs.
 
     The first `num_static` arguments are static, the others pytrees of arrays and numbers. While JAX
-    is tracing (inside another `jit` or under `vmap`) the function runs as it is.
+    is tracing (inside another `jit` or under `vmap`) the function runs as it is. Without `options`
+    of XLA it is compiled with those of the place where it is called, such as `brief()`.
     """
 
     def decorate(function: F) -> F:
         @functools.lru_cache(maxsize=KEPT)
-        def program(structure: Any, *fixed: Any) -> Callable[..., Any]:
+        def program(structure: Any, chosen: Options, *fixed: Any) -> Callable[..., Any]:
             def from_leaves(*leaves: Any) -> Any:
                 return function(*fixed, *jax.tree.unflatten(structure, leaves))
 
             from_leaves.__name__ = from_leaves.__qualname__ = function.__name__
-            return jax.jit(from_leaves)
+            return jax.jit(from_leaves, compiler_options=_known(chosen))
 
         @functools.wraps(function)
         def call(*arguments: Any) -> Any:
@@ -39,7 +73,8 @@ def compiled(num_static: int = 0) -> Callable[[F], F]:
             leaves, structure = jax.tree.flatten(given)
             if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
                 return function(*arguments)
-            return program(structure, *fixed)(*leaves)
+            chosen = _options.get() if options is None else options
+            return program(structure, chosen, *fixed)(*leaves)
 
         call.programs = program  # type: ignore[attr-defined]  # for tests
         return call  # type: ignore[return-value]

@@ -1,5 +1,6 @@
 """What a run leaves behind: particles, their history, what each step saw, and how it was made."""
 
+import functools
 import importlib.metadata
 import platform
 from collections.abc import Mapping
@@ -257,5 +258,10 @@ class Summary:
 
 def versions() -> dict[str, str]:
     """Of everything that can change a bit of the result."""
+    return dict(_versions())
+
+
+@functools.cache
+def _versions() -> dict[str, str]:  # which are read from files
     found = {name: importlib.metadata.version(name) for name in ("spos", "jax", "jaxlib", "numpy")}
     return {**found, "python": platform.python_version(), "machine": platform.machine()}

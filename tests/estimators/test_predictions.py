@@ -155,7 +155,8 @@ def test_a_warm_start_goes_on(model):
 
 
 def test_rows_may_come_in_parts():
-    model = SPOSClassifier(hidden=(), method="svgd", random_state=0, n_particles=5, step_size=1e-2)
+    few = {"method": "svgd", "random_state": 0, "n_particles": 5, "average": 5}
+    model = SPOSClassifier(hidden=(), step_size=1e-2, **few)
     model.partial_fit(X[TRAIN], LABELS[TRAIN], classes=["up", "down"])
     before = jax.tree.leaves(model.particles_)[0][-5:]
     for _ in range(5):

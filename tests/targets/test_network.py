@@ -352,3 +352,13 @@ def test_a_linear_network_has_the_exact_posterior():
 def test_a_bad_argument_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("hidden", [(), (4,), (300,), (4, 5)])
+def test_units_in_rows_and_rows_of_the_table_in_columns_say_the_same(hidden):
+    """Narrow relu networks turn a table around; an input with another axis is not turned."""
+    wide = relu_network(D, 2, hidden)
+    drawn = {k: rng.normal(size=v.shape) for k, v in wide.init(jax.random.key(0)).items()}
+    turned, plain = wide.apply(drawn, X), wide.apply(drawn, X[None])[0]
+    assert turned.shape == (N, 2)
+    np.testing.assert_allclose(turned, plain, rtol=1e-4, atol=1e-4)

@@ -87,6 +87,9 @@ class Cosine(Value):
         return jnp.asarray(self.initial * (self.last + (1.0 - self.last) * fall))
 
 
+CHECKED = (Constant, Polynomial, Cosine)  # above 0 at every step, if their numbers are
+
+
 def constant(step_size: Number) -> Constant:
     """The same step for ever.
 
@@ -167,6 +170,8 @@ def as_schedule(name: str, step_size: StepSize) -> Schedule:
     if not callable(step_size):
         return Constant(checks.positive(name, step_size))
     schedule = as_function(step_size)
+    if isinstance(schedule, CHECKED):
+        return schedule
     first = schedule(0)
     if checks.is_traced(first):
         return schedule

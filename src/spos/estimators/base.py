@@ -31,6 +31,7 @@ from spos.networks.rows import (
     scaling_of,
 )
 from spos.networks.trainer import Setting, Trained, first_networks, train
+from spos.programs import brief
 from spos.targets import bnn, priors
 from spos.targets.layers import relu_network
 from spos.targets.likelihoods import Likelihood
@@ -38,6 +39,7 @@ from spos.targets.network import BayesianNetwork
 from spos.types import Particles
 
 EPOCHS, FEWEST_STEPS, MOST_STEPS = 40, 2000, 20_000  # where num_steps is left open
+SMALL_EPOCHS, SMALL_STEPS = 250, 1200  # of tables for which the fewest steps are still too many
 STEPS_IN_PART = 500  # at least, of `partial_fit`
 FIRST_ROWS = 64  # tell how large the first errors are
 
@@ -118,7 +120,6 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         seen = streamed.some(training, rng)
         num_steps = self._num_steps(len(training.y))
         if fresh:
-            self.n_iter_ = 0
             self._settle(streamed.some(rows, rng), num_steps, rng)
             self.scaling_ = self._scaling(seen)
             self.n_iter_ = 0
@@ -145,7 +146,8 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         if self.num_steps is not None:
             return checks.whole("num_steps", self.num_steps)
         batches = rows / checks.whole("batch_size", self.batch_size)
-        return min(max(math.ceil(EPOCHS * batches), FEWEST_STEPS), MOST_STEPS)
+        fewest = min(max(math.ceil(SMALL_EPOCHS * batches), SMALL_STEPS), FEWEST_STEPS)
+        return min(max(math.ceil(EPOCHS * batches), fewest), MOST_STEPS)
 
     def _more(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Steps on rows that join those seen before, which they stand for."""
@@ -164,8 +166,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         new = rows.total
         rows = rows.counted((self.n_rows_seen_ + new) / new)
         epoch = math.ceil(len(rows.y) / checks.whole("batch_size", self.batch_size))
-        num_steps = epoch * math.ceil(STEPS_IN_PART / epoch)
-        seed = int(rng.randint(2**31 - 1))
+        num_steps, seed = epoch * math.ceil(STEPS_IN_PART / epoch), int(rng.randint(2**31 - 1))
         trained = self._train(rows, num_steps, fresh, seed, last_step=None, average=1)
         earlier = [] if fresh else [self.particles_]
         most = checks.whole("average", self.average) * self.n_particles
@@ -206,6 +207,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         rows = scaled(self.scaling_, rows, self._numbers)
         return rows._replace(x=pad_columns(rows.x))
 
+    @brief()
     def _train(
         self,
         rows: Rows,
@@ -220,10 +222,8 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         looks: int = 50,
     ) -> Trained:
         network, count = self._network(), checks.whole("n_particles", self.n_particles)
-        if isinstance(rows.x, streamed.Inputs):
-            rows = streamed.scaled_rows(self, rows)
-        else:
-            rows = padded(self._scaled(rows))
+        read = isinstance(rows.x, streamed.Inputs)
+        rows = streamed.scaled_rows(self, rows) if read else padded(self._scaled(rows))
         validation = None if validation is None else self._scaled(validation)
         if fresh:
             few = np.arange(min(FIRST_ROWS, len(rows.y)))

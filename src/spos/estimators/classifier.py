@@ -45,11 +45,11 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
         step_size: of the first steps; it falls to a tenth along half a cosine. By default it is the
             method's own, less for wide networks.
-        num_steps: at most. By default 40 epochs, but between 2,000 and 20,000 steps.
+        num_steps: at most. By default 40 epochs, but 2,000 to 20,000 steps, or 1,200 for few rows.
         batch_size: rows in a step.
         average: predict with the particles of so many evaluations of the validation set (there are
             50 in a whole run), not only with the last.
-        validation_fraction: share of the rows in the validation set, by which training stops early;
+        validation_fraction: share of the rows in a validation set, by which training stops early;
             500 rows at most, and none below 50 rows. 0 trains on all rows and takes all steps.
         patience: evaluations without a better prediction of the validation set before training
             stops, in the second half of the steps.
@@ -79,8 +79,8 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         step_size: float | None = None,
         num_steps: int | None = None,
         batch_size: int = 100,
-        average: int = 5,
-        validation_fraction: float = 0.1,
+        average: int = 10,
+        validation_fraction: float = 0.0,
         patience: int = 10,
         warm_start: bool = False,
         random_state: Any = None,

@@ -53,7 +53,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
         step_size: of the first steps; it falls to a tenth along half a cosine. By default it is the
             method's own, less for wide networks.
-        num_steps: at most. By default 40 epochs, but between 2,000 and 20,000 steps.
+        num_steps: at most. By default 40 epochs, but 2,000 to 20,000 steps, or 1,200 for few rows.
         batch_size: rows in a step.
         average: predict with the particles of so many evaluations of the validation set (there are
             50 in a whole run), not only with the last.

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos.networks.rows import pad_rows
-from spos.programs import compiled
+from spos.programs import BRIEF, compiled
 from spos.targets.likelihoods import LocationScale
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles
@@ -28,19 +28,19 @@ FEWEST_ROWS = 256  # that a program is compiled for: fewer would hardly be cheap
 Program = Callable[..., Any]  # (network, particles, x, …) -> arrays (S, n, …)
 
 
-@compiled()
+@compiled(options=BRIEF)
 def outputs(network: BayesianNetwork, particles: Particles, x: Any) -> jax.Array:
     """Of every network for every row: (S, n, k)."""
     return network.outputs(particles, x)
 
 
-@compiled()
+@compiled(options=BRIEF)
 def moments(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax.Array, jax.Array]:
     """Mean and variance of y by every network, each (S, n)."""
     return network.moments(particles, x)
 
 
-@compiled()
+@compiled(options=BRIEF)
 def laws(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax.Array, ...]:
     """Location, scale and 1/ν of the t of every outcome by every network, each (S, n, k)."""
     parts = jax.vmap(cast(LocationScale, network.likelihood).parts)
@@ -48,7 +48,7 @@ def laws(network: BayesianNetwork, particles: Particles, x: Any) -> tuple[jax.Ar
     return place, jnp.exp(0.5 * log_variance), jnp.broadcast_to(heaviness[:, None], place.shape)
 
 
-@compiled()
+@compiled(options=BRIEF)
 def log_terms(network: BayesianNetwork, particles: Particles, x: Any, y: Any) -> jax.Array:
     """log p(y | x) by every network: (S, n)."""
     return network.log_terms(particles, x, y)

@@ -28,7 +28,7 @@ from spos.loop.sample import sample
 from spos.networks.looks import Looks
 from spos.networks.methods import Method, Options, method_called
 from spos.networks.rows import Rows
-from spos.programs import compiled
+from spos.programs import ONCE, compiled
 from spos.result import Result
 from spos.targets.network import FIRST_ROWS, BayesianNetwork
 from spos.types import Array, Particles, PathLike
@@ -198,7 +198,7 @@ def first_networks(
     return _start(count, network, key, x[:FIRST_ROWS], y[:FIRST_ROWS])
 
 
-@compiled(1)
+@compiled(1, ONCE)
 def _start(
     num_particles: int, network: BayesianNetwork, key: jax.Array, x: Array, y: Array
 ) -> Particles:

@@ -32,11 +32,11 @@ def permuted(key: jax.Array, places: jax.Array, total: int) -> jax.Array:
             left, right = right, left ^ (_mix(right ^ keys[n]) & mask)
         return (left << half_bits) | right
 
-    inside = jax.lax.while_loop(
-        lambda x: jnp.any(x >= total),
-        lambda x: jnp.where(x >= total, scramble(x), x),
-        scramble(places),
-    )
+    inside = scramble(places)
+    if total < 1 << 2 * half_bits:  # else all places are below N at once
+        inside = jax.lax.while_loop(
+            lambda x: jnp.any(x >= total), lambda x: jnp.where(x >= total, scramble(x), x), inside
+        )
     offset = jax.random.randint(offset_key, (), 0, total)
     return (inside.astype(jnp.int32) - (total - offset)) % total
 

@@ -1,0 +1,45 @@
+"""Programs: compiled once for a structure, and fast where that is asked for."""
+
+import jax.numpy as jnp
+import pytest
+
+from spos import programs
+
+
+@pytest.fixture
+def double():
+    @programs.compiled()
+    def double(x):
+        return 2.0 * x
+
+    return double
+
+
+def new_programs(function):
+    """How many new programs a call needs."""
+    before = function.programs.cache_info().currsize
+    assert float(function(jnp.ones(()))) == 2.0
+    return function.programs.cache_info().currsize - before
+
+
+def test_a_brief_program_is_another_one(double):
+    assert new_programs(double) == 1
+    assert new_programs(double) == 0
+    with programs.brief():
+        assert new_programs(double) == 1
+        assert new_programs(double) == 0
+    assert new_programs(double) == 0  # outside, it is the first again
+
+
+def test_brief_ends_with_an_error(double):
+    with pytest.raises(RuntimeError), programs.brief():
+        raise RuntimeError
+    assert new_programs(double) == 1
+    with programs.brief():
+        assert new_programs(double) == 1
+
+
+def test_options_that_xla_no_longer_has_are_left_out():
+    assert programs._known((("xla_of_yesterday", True),)) is None
+    assert programs._known(()) is None
+    assert programs._known(programs.BRIEF) == dict(programs.BRIEF)
