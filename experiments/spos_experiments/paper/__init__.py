@@ -23,7 +23,7 @@ SYNTHETIC = ("gaussian", "particles", "posterior", "multimode", "toys", "collaps
 # beyond it: done when asked for by name
 ON_REQUEST = (
     *("variance", "methods", "control", "learning", "committee", "gymnasium"),
-    *("accuracy", "tall", "interaction", "regression", "tables", "mnist"),
+    *("accuracy", "tall", "interaction", "functions", "regression", "grades", "tables", "mnist"),
 )
 EXPERIMENTS = (*SYNTHETIC, *ON_REQUEST)
 
