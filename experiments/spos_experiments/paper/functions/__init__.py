@@ -17,10 +17,11 @@ same. Both stand beside Langevin drift and noise of weight 1/β here, as in SPOS
     weights    the kernel of `spos.spos`, between weights, with the median rule
     alone      no network feels another: (1/M) s_i, a posterior cooled to M/(M + β)
 
-Every kind has the same tries of step and β. Validation rows choose among them for each split, by
-the log-likelihood; then the chosen one is trained on all rows but those of the test. The tables are
-those of `spos paper regression`; the digits those of scikit-learn, whose doubt is also asked about
-test images that were turned by a right angle, or have black and white exchanged.
+Every kind has the same tries, with the step that validation rows of shorter runs liked best and
+several β. Validation rows choose among them for each split, by the log-likelihood; then the chosen
+one is trained on all rows but those of the test. The tables are those of `spos paper regression`;
+the digits those of scikit-learn, whose doubt is also asked about test images that were turned by a
+right angle, or have black and white exchanged.
 
     spos paper functions --data DIR
     spos paper functions --datasets yacht digits --splits 3

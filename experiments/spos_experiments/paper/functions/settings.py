@@ -21,9 +21,7 @@ class Settings:
     kinds: tuple[str, ...] = option(KINDS, "which interactions", choices=KINDS)
     splits: int = option(4, "at most so many splits", at_least=2)
     data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
-    trials: tuple[Trial, ...] = tuple(
-        Trial(h, beta, *TIGHT) for beta in (10.0, 30.0, 100.0) for h in (1e-2, 3e-2)
-    )
+    trials: tuple[Trial, ...] = tuple(Trial(3e-2, beta, *TIGHT) for beta in (10.0, 30.0, 100.0))
     rows: tuple[tuple[str, int], ...] = (("Stein", 10), ("density", 50))  # drawn in each step
     particles: int = 20
     hidden: int = 50
