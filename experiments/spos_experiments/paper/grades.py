@@ -125,14 +125,11 @@ KINDS: dict[str, Kind] = {
     "100 units": Kind((100,)),
     "two layers": Kind((50, 50)),
     "Student t": Kind(likelihood="t"),
-    "Student t, noise that varies": Kind(likelihood="varying t"),
     "rounded": Kind(likelihood="rounded"),
     "ordinal": Kind(likelihood="ordinal"),
     "first weights 3 times as wide": Kind(first=3.0),
     "first weights 10 times as wide": Kind(first=10.0),
     "100 units, 3 times as wide, rounded": Kind((100,), "rounded", 3.0),
-    "two layers, 3 times as wide, rounded": Kind((50, 50), "rounded", 3.0),
-    "100 units, 3 times as wide, varying t": Kind((100,), "varying t", 3.0),
 }
 
 
@@ -179,14 +176,13 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
 
 def network(kind: Kind, part: protocol.Part, y: np.ndarray) -> BayesianNetwork:
     """The network of a kind for the rows of a split; `y` are all grades there are, not scaled."""
-    outputs = 2 if kind.likelihood.endswith("t") else 1
+    outputs = 2 if kind.likelihood == "t" else 1
     spacing = np.float32(1.0 / part.unit)
     grades = np.unique(y)
     lowest = part.training.y.min()
     build: dict[str, Callable[[], likelihoods.Likelihood]] = {
         "gaussian": likelihoods.gaussian,
         "t": lambda: likelihoods.location_scale(varying=False),
-        "varying t": likelihoods.location_scale,
         "rounded": lambda: Rounded(1.0, 0.1, spacing),
         "ordinal": lambda: Ordinal((lowest + spacing * (grades - grades[0])).astype(np.float32)),
     }
