@@ -1,5 +1,7 @@
 """`spos paper functions`: directions by outputs, held to dense derivatives, and its fair choice."""
 
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,6 +10,8 @@ from jax.flatten_util import ravel_pytree
 
 import spos
 from spos.targets import relu_network
+from spos_experiments.frame import record
+from spos_experiments.frame.experiment import Estimate
 from spos_experiments.frame.perform import perform
 from spos_experiments.paper.functions.sampler import ByOutputs, by_density, by_stein, kernel
 
@@ -97,3 +101,12 @@ def test_a_quick_run_is_recorded_drawn_and_resumed(tmp_path, compilations):
     before = len(compilations)
     assert perform("functions", tmp_path, quick=True).numbers == made.numbers
     assert len(compilations) == before  # everything came from the folder
+
+
+def test_the_page_quotes_the_record():
+    home = Path(__file__).parents[3]
+    words = " ".join((home / "docs" / "networks.md").read_text().split())
+    made = record.read(home / "experiments" / "results" / "functions" / "record.json")
+    for row in made.numbers["rows"]:
+        if row["kind"] != "alone":
+            assert f"{row['dataset']} {Estimate(*row['gain'])}" in words, row
