@@ -1,4 +1,4 @@
-"""`spos paper grades`: likelihoods of whole numbers are probabilities, and validation rows choose."""
+"""`spos paper grades`: likelihoods of whole numbers are probabilities; validation rows choose."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ Every kind has the same tries, with the step that validation rows of shorter run
 several β. Validation rows choose among them for each split, by the log-likelihood; then the chosen
 one is trained on all rows but those of the test. The tables are those of `spos paper regression`;
 the digits those of scikit-learn, whose doubt is also asked about test images that were turned by a
-right angle, or have black and white exchanged.
+right angle, or have black and white exchanged. The Stein direction is too dear for the digits.
 
     spos paper functions --data DIR
     spos paper functions --datasets yacht digits --splits 3
@@ -35,7 +35,7 @@ from spos_experiments.frame import resume
 from spos_experiments.frame.experiment import Findings, Tick
 from spos_experiments.paper.functions.findings import draw, findings
 from spos_experiments.paper.functions.measure import Outcome, measure
-from spos_experiments.paper.functions.settings import Settings
+from spos_experiments.paper.functions.settings import DIGITS, Settings
 
 __all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
@@ -49,7 +49,12 @@ ABOUT = (
 def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
     """All findings at once; what has been run of them is in the folder."""
     store = resume.store(folder)
-    cases = [(name, kind) for name in settings.datasets for kind in settings.kinds]
+    cases = [
+        (name, kind)
+        for name in settings.datasets
+        for kind in settings.kinds
+        if (name, kind) != (DIGITS, "Stein")  # a pullback for each pair of networks: too dear
+    ]
     found: dict[tuple[str, str], Outcome] = {}
     for done, (name, kind) in enumerate(cases):
         tick(done, len(cases))

@@ -90,7 +90,7 @@ def draw(record: Record) -> list[Drawing]:
         axes.errorbar(mean, place, xerr=2 * se, fmt="o", ms=4, color=colour, label=kind)
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="lower left")
     return [
         Drawing(
             "functions.png",
