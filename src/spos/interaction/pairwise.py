@@ -10,7 +10,7 @@ is ever built. A sum over pairs is had in three ways, with the same answer:
 * **tiled** above: `TILE_ROWS` rows of the kernel matrix at a time, fewer where they would have more
   than `TILE_ENTRIES` entries, never an M × M array. In few dimensions, where little is done with an
   entry, it is twice as many rows and at most `CACHED_ENTRIES`: a tile that leaves the cache costs
-  half as much again;
+  a tenth more;
 * **in a ring** where particles are sharded over devices (`ring.py`), in tiles too.
 """
 
