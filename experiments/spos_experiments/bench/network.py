@@ -85,10 +85,14 @@ def network_rates(rounds: int) -> list[Row]:
         return step + 1, normal_matrix(key, rows.shape, rows.dtype)
 
     square = others.start(2048, 2048) / 2048**0.5
+    images = posterior.draw(jax.random.key(0), 0).examples[0]
     works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), target, theta, theta))
     works["gemm"] = repeated(lambda x: x @ square, square)
     works["step"] = steps_of(spos.spos(target, 1e-4), theta, reporting=False)
-    if count == 1:  # what a step cannot do without beside its gradient
+    if count == 1:
+        weights = {name: leaf for name, leaf in theta.items() if leaf.ndim == 3}
+        works["products"] = repeated(_products, (theta, images, weights))
+        # what a step cannot do without beside its gradient
         flat = jnp.concatenate([leaf.reshape(NETWORKS, -1) for leaf in theta.values()], axis=1)
         works["normals"] = repeated(normals, (jnp.zeros((), jnp.int32), flat))
         works["copy"] = repeated(lambda x: x + 1.0, flat)
@@ -97,9 +101,9 @@ def network_rates(rounds: int) -> list[Row]:
     whole = {
         f"{name}_ms": 1e3 * times.pop(name) for name in ("step", "normals", "copy") if name in times
     }
-    weights = [a * b for a, b in itertools.pairwise(NETWORK)]
+    sizes = [a * b for a, b in itertools.pairwise(NETWORK)]
     # forward, weight gradients, and input gradients of all layers but the first
-    flops = 2 * NETWORKS * NETWORK_BATCH * (3 * sum(weights) - weights[0])
+    flops = 2 * NETWORKS * NETWORK_BATCH * (3 * sum(sizes) - sizes[0])
     gemm = 2 * 2048**3 / times.pop("gemm")
     return [
         {
@@ -113,3 +117,19 @@ def network_rates(rounds: int) -> list[Row]:
         | ({} if who != "spos" else whole | {"step_ratio": whole["step_ms"] / 1e3 / seconds})
         for who, seconds in times.items()
     ]
+
+
+def _products(carry: Any) -> Any:
+    """The products of a gradient and nothing else: no products of these shapes are faster."""
+    theta, images, before = carry
+
+    def one(theta: Any) -> Any:
+        shown = images * (1.0 + 1e-9 * before["w2"][0, 0, 0])  # so that every round has its own
+        first = shown @ theta["w0"]
+        second = first @ theta["w1"]
+        top = second @ theta["w2"]
+        below = top @ theta["w2"].T
+        bottom = below @ theta["w1"].T
+        return {"w0": shown.T @ bottom, "w1": first.T @ below, "w2": second.T @ top}
+
+    return theta, images, jax.lax.map(one, {name: theta[name] for name in before})

@@ -23,7 +23,8 @@ SYNTHETIC = ("gaussian", "particles", "posterior", "multimode", "toys", "collaps
 # beyond it: done when asked for by name
 ON_REQUEST = (
     *("variance", "methods", "control", "learning", "committee", "gymnasium"),
-    *("accuracy", "trajectories", "tall", "interaction", "regression", "tables", "mnist"),
+    *("accuracy", "trajectories", "tall", "interaction"),
+    *("regression", "functions", "grades", "tables", "mnist"),
 )
 EXPERIMENTS = (*SYNTHETIC, *ON_REQUEST)
 

@@ -48,6 +48,7 @@ import jax
 import jax.numpy as jnp
 
 from spos import checks
+from spos.interaction.exponential import exp_minus
 from spos.types import Number
 from spos.values import Value, static, value
 
@@ -111,7 +112,7 @@ class RBF(Kernel):
     """The Gaussian kernel; see `rbf`."""
 
     def __call__(self, sq: jax.Array, bandwidth: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return jnp.exp(sq * (-1.0 / bandwidth)), 2.0 / bandwidth
+        return exp_minus(jnp.asarray(sq * (1.0 / bandwidth))), 2.0 / bandwidth
 
     def constant_slope(self, bandwidth: jax.Array) -> jax.Array:
         return 2.0 / bandwidth

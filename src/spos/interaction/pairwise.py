@@ -7,8 +7,10 @@ takes part as an M × n matrix (small ones are first joined), and nothing larger
 is ever built. A sum over pairs is had in three ways, with the same answer:
 
 * **dense** up to `DENSE_PARTICLES`: one M × M kernel matrix;
-* **tiled** above: `TILE_ROWS` rows of the kernel matrix at a time (twice as many in few dimensions,
-  fewer where they would have more than `TILE_ENTRIES` entries), never an M × M array;
+* **tiled** above: `TILE_ROWS` rows of the kernel matrix at a time, fewer where they would have more
+  than `TILE_ENTRIES` entries, never an M × M array. In few dimensions, where little is done with an
+  entry, it is twice as many rows and at most `CACHED_ENTRIES`: a tile that leaves the cache costs
+  a tenth more;
 * **in a ring** where particles are sharded over devices (`ring.py`), in tiles too.
 """
 
@@ -29,6 +31,7 @@ from spos.types import Particles, PyTree, State
 DENSE_PARTICLES = 4096
 TILE_ROWS = 256
 TILE_ENTRIES = 2**26
+CACHED_ENTRIES = 2**21
 DIRECT_DIMENSIONS = 4
 BLOCK_ENTRIES = 2**18  # of the kernel matrices of single entries that are worked on at once
 
@@ -103,8 +106,10 @@ def sum_over(
 
 def _by_tiles(here: Matrices, theta: Matrices, rows: Rows, beside: Sequence[jax.Array]) -> Matrices:
     count = len(here[0])
-    most = 2 * TILE_ROWS if _direct(theta) else TILE_ROWS
-    block = max(1, min(most, TILE_ENTRIES // len(theta[0])))
+    most, entries = TILE_ROWS, TILE_ENTRIES
+    if _direct(theta):
+        most, entries = 2 * TILE_ROWS, min(entries, CACHED_ENTRIES)
+    block = max(1, min(most, entries // len(theta[0])))
     blocks = -(-count // block)
     if blocks == 1 and shards.inside():
         return rows(here, squared_distances(here, theta), *beside)

@@ -28,6 +28,7 @@ import numpy as np
 
 import spos
 from spos.networks import predict
+from spos.networks.methods import Method
 from spos.networks.rows import Rows, scaled, scaling_of
 from spos.networks.rows import split as split_rows
 from spos.networks.trainer import Setting, first_networks, train
@@ -111,11 +112,25 @@ def network(inputs: int, hidden: int, trial: Trial) -> BayesianNetwork:
 
 def fit(shape: Shape, trial: Trial, part: Part, seed: int, split: int) -> tuple[Errors, Errors]:
     """Train on a split: the errors of the last networks, and of the average."""
+    model = network(part.training.x.shape[1], shape.hidden, trial)
+    trained = networks(model, METHODS[shape.method], shape, trial, part, seed, split)
+    return judge(model, trained, shape.particles, part)
+
+
+def networks(
+    model: BayesianNetwork,
+    method: str | Method,
+    shape: Shape,
+    trial: Trial,
+    part: Part,
+    seed: int,
+    split: int,
+) -> Particles:
+    """What a run leaves of any networks and any method: those of its last looks, newest last."""
     key = jax.random.fold_in(jax.random.key(seed), split)
     x, y, _ = part.training
-    model = network(x.shape[1], shape.hidden, trial)
     setting = Setting(
-        METHODS[shape.method],
+        method,
         trial.step_size,
         FLOOR,
         trial.beta,
@@ -133,7 +148,7 @@ def fit(shape: Shape, trial: Trial, part: Part, seed: int, split: int) -> tuple[
         average=KEPT,
         progress=False,
     )
-    return judge(model, trained.particles, shape.particles, part)
+    return trained.particles
 
 
 def judge(
