@@ -1,10 +1,13 @@
 """The experiment with tall data: its posteriors, its chains on all rows, and its rules."""
 
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from spos_experiments.frame import record
 from spos_experiments.frame.record import HOLDS, NOT_SEEN
 from spos_experiments.paper import all_rows, tall
 from spos_experiments.paper.tall.findings import claims
@@ -75,3 +78,9 @@ def test_rows_of_a_posterior_are_always_the_same():
     settings = tall.Settings(counts_rows=20)
     one, other = (build("counts", settings).data for _ in range(2))
     assert all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((a == b).all()), one, other)))
+
+
+def test_the_page_quotes_the_record():
+    here = Path(__file__).parents[3]
+    made = record.read(here / "experiments" / "results" / "tall" / "record.json")
+    assert made.table.markdown() in (here / "docs" / "automatic.md").read_text()

@@ -19,7 +19,7 @@ def findings(found: dict[str, list[dict[str, Any]]], settings: Settings) -> Find
         claims=claims(rows),
         table=Table(
             (
-                *("posterior", "rows", "worst |Δmean|/sd", "worst |sd ratio - 1|"),
+                *("posterior", "rows", "worst error of a mean, sd", "of an sd"),
                 *("passes over all rows", "of chains as precise", "says converged"),
             ),
             [
