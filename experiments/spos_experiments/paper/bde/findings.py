@@ -167,8 +167,8 @@ def draw(record: Record) -> list[Drawing]:
         axes.set_xlabel(label)
         axes.grid(axis="x", color=drawing.GRID, lw=0.6)
     panels[0, 0].set_yticks(range(len(tables)), tables)
-    panels[0, 0].invert_yaxis()
-    panels[0, 1].legend(fontsize=7, frameon=False)
+    panels[0, 0].set_ylim(len(tables) + 0.3, -0.6)  # with a place for the legend
+    panels[0, 0].legend(fontsize=7, frameon=False, loc="lower right")
     told = "; ".join(
         f"{each['table']}, {each['method']}: {np.mean(each['rmse']):.4f}" for each in rows
     )
