@@ -35,7 +35,8 @@ def ran(tmp_path_factory):
 # `theory` takes longest and has tests of its own; the others keep runs in the folder
 APART = (
     *("theory", "control", "learning", "committee", "gymnasium"),
-    *("accuracy", "tall", "interaction", "functions", "regression", "grades", "tables", "mnist"),
+    *("accuracy", "tall", "interaction", "functions", "regression"),
+    *("grades", "tables", "bde", "mnist"),
 )
 every = pytest.mark.parametrize("name", [n for n in paper.EXPERIMENTS if n not in APART])
 
