@@ -80,6 +80,6 @@ def measured(library: str, rows: dict[str, np.ndarray], settings: dict[str, Any]
 
 if __name__ == "__main__":
     data, told, found = map(Path, sys.argv[1:])
-    with np.load(data) as archive:
+    with np.load(data, allow_pickle=False) as archive:
         made = measured(rows=dict(archive), **json.loads(told.read_text()))
     found.write_text(json.dumps(made))
