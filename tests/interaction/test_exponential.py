@@ -3,12 +3,18 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from spos.interaction import exponential
 from spos.interaction.exponential import exp_minus
 
 RELATIVE = 3e-7  # beside the rounding of x log₂ e, which grows with x
 X = np.linspace(0.0, 87.0, 200_001, dtype=np.float32)
+
+
+@pytest.fixture(autouse=True)
+def _of_few_numbers_too(monkeypatch):
+    monkeypatch.setattr(exponential, "MANY", 0)
 
 
 def error(found):
@@ -49,3 +55,11 @@ def test_other_floats_take_the_exponential_of_jax():
         np.testing.assert_array_equal(exp_minus(x), jnp.exp(-x))
     half = jnp.linspace(0.0, 5.0, 11, dtype=jnp.bfloat16)
     assert exp_minus(half).dtype == jnp.bfloat16
+
+
+def test_few_numbers_take_the_exponential_of_jax(monkeypatch):
+    few = jnp.linspace(0.0, 5.0, 11, dtype=jnp.float32)
+    monkeypatch.setattr(exponential, "MANY", few.size)
+    assert "platform_index" in str(jax.make_jaxpr(lambda x: exp_minus(x) + 0)(few))
+    monkeypatch.setattr(exponential, "MANY", few.size + 1)
+    assert "platform_index" not in str(jax.make_jaxpr(lambda x: exp_minus(x) + 1)(few))

@@ -4,7 +4,8 @@
 
 2^r is a polynomial of degree 6 with p(0) = 1, its relative error 8e-8, and 2^k is put together from
 its bits. Below 2^-126, the smallest float with all its digits, the value is zero. XLA's own
-exponential knows all real numbers and takes half as long again; other devices have a better one.
+exponential knows all real numbers and takes half as long again; other devices have a better one,
+and for few numbers to compile this one takes longer than it saves.
 """
 
 import math
@@ -25,12 +26,13 @@ POLYNOMIAL = (
 ROUNDER = 1.5 * 2.0**23  # a float so large that adding it rounds to whole numbers
 ROUNDER_BITS = 0x4B400000
 LOWEST = -126
+MANY = 2**16  # numbers that are worth it
 
 
 @jax.custom_jvp
 def exp_minus(x: jax.Array) -> jax.Array:
     """exp(-x) for x ≥ 0, of any shape."""
-    if x.dtype != jnp.float32:
+    if x.dtype != jnp.float32 or jnp.size(x) < MANY:
         return jnp.exp(-x)
     return jax.lax.platform_dependent(x, cpu=_by_bits, default=lambda x: jnp.exp(-x))
 
