@@ -6,7 +6,7 @@ programs that nobody can call again. So a compiled function here keeps the progr
 structures it was called with, and drops the one that has not been used for longest.
 
 To compile takes longer than many a run. Within `brief()` XLA does without the passes that take it
-longest: compiling is nearly twice as fast, and a step of small networks takes a fifth longer.
+longest: it compiles much faster, and the program runs a little slower.
 """
 
 import contextlib

@@ -4,7 +4,7 @@
 
 2^r is a polynomial of degree 6 with p(0) = 1, its relative error 8e-8, and 2^k is put together from
 its bits. Below 2^-126, the smallest float with all its digits, the value is zero. XLA's own
-exponential knows all real numbers and takes half as long again; other devices have a better one,
+exponential knows all real numbers and takes longer; other devices have a better one,
 and for few numbers to compile this one takes longer than it saves.
 """
 

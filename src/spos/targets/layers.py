@@ -7,7 +7,7 @@ Biases start at 0. The input may have any leading axes. `masks` multiply the hid
 layers, where dropout leaves some of them out.
 
 The units of narrow relu networks stand in rows and the rows of the table in columns: the score of
-many small networks then takes half to two thirds of the time.
+many small networks then takes less time.
 """
 
 import itertools
