@@ -1,16 +1,19 @@
 """What is right: exact draws where a model has no data, moments by linear algebra where it brings
 them (`model.moments`), and else a long NUTS run.
 
-NUTS is NumPyro's, in double precision for a reference, with several chains at once. A reference
-goes on until its smallest effective sample size is `PLENTY` and its chains agree, or its draws are
-used up. It is weak where that size stays below `ENOUGH`, or where its chains disagree; then it is
-made once more, `LONGER` in all. Errors against one that is weak still are partly its own.
+NUTS is NumPyro's, in double precision for a reference, with several chains at once. Where a model
+names sites that are Gaussian given the others (`model.gaussian`), they are integrated out, and
+where it knows that two places explain the data alike (`model.twins`), chains jump between them. A
+reference goes on until its smallest effective sample size is `PLENTY` and its chains agree, or its
+draws are used up. It is weak where that size stays below `ENOUGH`, or where its chains disagree;
+then it is made once more, `LONGER` in all. Errors against one that is weak still are partly its
+own.
 
 Where tails are so heavy that not even exact draws know a standard deviation (that of log sd is
 ½ √((κ - 1)/n), κ the kurtosis), the width of the draws' central part is compared instead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -18,7 +21,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos.adapters import Model, from_numpyro
-from spos_experiments.paper.accuracy import models
+from spos.auto import threads
+from spos_experiments.paper.accuracy import integrated, models
 
 ENOUGH, PLENTY, AGREE = 1000.0, 4000.0, 1.01  # effective draws, and r_hat
 LONGER = 5  # times as many draws, to warm up and to keep
@@ -65,12 +69,15 @@ def make(name: str, settings: Any) -> Reference:
         mean, sd = (np.concatenate([each[n].ravel() for each in parts]) for n in (0, 1))
         names = columns({name: each[0][None] for name, each in known.items()})[0]
         return Reference(names, mean, sd, True, 1e9, 1.0, 0, 0)
-    size = sum(site["value"].size for site in trace.values() if not site.get("is_observed"))
+    gaussian = getattr(model, "gaussian", ())
+    sizes = {k: site["value"].size for k, site in trace.items() if not site.get("is_observed")}
+    size = sum(n for name, n in sizes.items() if name not in gaussian)
     for times in (1, LONGER):
         draws = times * settings.reference_draws
-        with jax.enable_x64(True):
-            chains = Nuts(
-                *(from_numpyro(model), settings.nuts_chains, draws),
+        with jax.enable_x64(True), threads.for_size(size):
+            chains = Jumping(
+                getattr(model, "twins", ()),
+                *(integrated.without(from_numpyro(model), gaussian), settings.nuts_chains, draws),
                 target_accept_prob=0.95,
                 dense_mass=size <= DENSE,
             )
@@ -130,14 +137,20 @@ class Nuts:
         from numpyro.infer import NUTS
 
         self.model, self.chains, self.warmup = model, chains, warmup
-        self.kernel = NUTS(potential_fn=lambda z: -model.target.log_prob(z), **options)
+        self.kernel = NUTS(potential_fn=self.potential, **options)
+
+    def potential(self, z: Any) -> jax.Array:
+        return -self.model.target.log_prob(z)
 
     def begin(self, key: jax.Array, theta: Any) -> Any:
         return self.kernel.init(key, self.warmup, theta, (), {})
 
+    def move(self, state: Any) -> Any:
+        return self.kernel.sample(state, (), {})
+
     def go(self, state: Any, steps: int) -> tuple[Any, Trace]:
         def step(state: Any, _: None) -> Any:
-            state = self.kernel.sample(state, (), {})
+            state = self.move(state)
             return state, Trace(state.z, state.num_steps, state.diverging)
 
         return jax.lax.scan(step, state, length=steps)
@@ -149,6 +162,30 @@ class Nuts:
     def constrained(self, z: Any) -> dict[str, Any]:
         """Draws of the model's own parameters, chain after chain."""
         return self.model.constrain(jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), z))
+
+
+class Jumping(Nuts):
+    """After every step of NUTS, a jump to a twin of the place, if the model knows any: a function
+    that is its own inverse and keeps volumes, so that the densities alone decide."""
+
+    def __init__(self, twins: Sequence[Callable[[Any], Any]], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.twins = twins
+
+    def move(self, state: Any) -> Any:
+        state = super().move(state)
+        if not self.twins:
+            return state
+        key, which, chance = jax.random.split(state.rng_key, 3)
+        there = jax.lax.switch(
+            jax.random.randint(which, (), 0, len(self.twins)), self.twins, state.z
+        )
+        potential, slope = jax.value_and_grad(self.potential)(there)
+        new = state._replace(z=there, potential_energy=potential, z_grad=slope)
+        better = state.potential_energy - potential
+        taken = jnp.log(jax.random.uniform(chance)) < better  # never to a place that is not finite
+        state = jax.tree.map(lambda a, b: jnp.where(taken, a, b), new, state)
+        return state._replace(rng_key=key)
 
 
 def finite_starts(model: Model, seed: int, chains: int) -> Any:

@@ -165,6 +165,7 @@ def horseshoe(rng):
         slopes = z * jnp.exp(log_local + log_global - 2.0)
         sample("y", Normal(x @ slopes, noise), obs=y)
 
+    model.gaussian = ("z",)  # type: ignore[attr-defined]
     return model
 
 
@@ -181,6 +182,7 @@ def latent_factor(rng):
         loads = jnp.concatenate([first[None], rest])
         sample("y", Normal(trait[:, None] * loads, noise).to_event(2), obs=y)
 
+    model.gaussian = ("trait",)  # type: ignore[attr-defined]
     return model
 
 
@@ -198,4 +200,5 @@ def measurement_error(rng):
         sample("seen", Normal(x, 0.7), obs=seen)
         sample("y", Normal(b[0] + b[1] * x, noise), obs=y)
 
+    model.gaussian = ("x",)  # type: ignore[attr-defined]
     return model

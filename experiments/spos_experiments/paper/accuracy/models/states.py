@@ -53,6 +53,7 @@ def structural_series(rng):
         path = jnp.concatenate([start[:1], levels]) + seasons[np.arange(length) % 4]
         sample("y", Normal(path, noise), obs=y)
 
+    model.gaussian = ("start", "z", "season")  # type: ignore[attr-defined]
     return model
 
 
@@ -181,7 +182,33 @@ def pharmacokinetics(rng):
         level = _concentrations(jnp.exp(usual + spread * z))
         sample("y", LogNormal(jnp.log(jnp.maximum(level, 1e-10)), noise).to_event(2), obs=y)
 
+    model.twins = [_everybody_exchanged, *(_one_exchanged(n) for n in range(8))]  # type: ignore[attr-defined]
     return model
+
+
+# One curve has two explanations: absorption and elimination exchanged, with a volume to match.
+EXCHANGE = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [-1.0, 1.0, 1.0]])  # of the log-rates
+
+
+def _everybody_exchanged(theta):
+    spread = jnp.exp(theta["spread"])
+    other = spread[jnp.array([1, 0, 2])]
+    return theta | {
+        "usual": EXCHANGE @ theta["usual"],
+        "spread": jnp.log(other),
+        "z": (spread * theta["z"]) @ EXCHANGE.T / other,
+    }
+
+
+def _one_exchanged(person):
+    def exchanged(theta):
+        spread = jnp.exp(theta["spread"])
+        rates = theta["usual"] + spread * theta["z"][person]
+        return theta | {
+            "z": theta["z"].at[person].set((EXCHANGE @ rates - theta["usual"]) / spread)
+        }
+
+    return exchanged
 
 
 def _concentrations(rates, step=0.125):
