@@ -74,29 +74,43 @@ class Points(NamedTuple):
     score: np.ndarray
 
 
+class Bent(NamedTuple):
+    """θ, the logarithm of the determinant, and what made them: the parents, and b·φ."""
+
+    theta: Any
+    log_det: Any
+    u: Any
+    tilt: Any
+
+
 def features(u: Any, width: Any, xp: Any) -> Any:
     """φ of the parents."""
-    return xp.concatenate([u, -width * xp.logaddexp(0.0, -u / width), u * u / width], -1)
+    hinge = xp.minimum(u, 0.0) - width * xp.log1p(xp.exp(-xp.abs(u) / width))
+    return xp.concatenate([u, hinge, u * u / width], -1)
 
 
-def bent(bend: Bend, straight: Any, xp: Any = jnp) -> tuple[Any, Any]:
-    """θ, and the logarithm of the determinant."""
+def bent(bend: Bend, straight: Any, xp: Any = jnp) -> Bent:
+    """Over to θ."""
     away = straight - bend.centre
-    phi = features(away @ bend.pick, bend.width, xp)
-    tilt = xp.clip(phi @ bend.scale, -STEEPEST, STEEPEST)
-    return bend.centre + away * xp.exp(tilt) + phi @ bend.shift, tilt.sum(-1)
+    u = away @ bend.pick
+    tilt, shift = _driven(bend, u, xp)
+    return Bent(bend.centre + away * xp.exp(tilt) + shift, tilt.sum(-1), u, tilt)
+
+
+def _driven(bend: Bend, u: Any, xp: Any) -> tuple[Any, Any]:
+    """What the parents do to the children: b·φ and a·φ."""
+    phi = features(u, bend.width, xp)
+    return xp.clip(phi @ bend.scale, -STEEPEST, STEEPEST), phi @ bend.shift
 
 
 def bend_points(bend: Bend | None, straight: Points) -> Points:
     """From straight coordinates to θ."""
     if bend is None:
         return straight
-    theta, log_det = bent(bend, straight.theta, np)
+    theta, log_det, u, tilt = bent(bend, straight.theta, np)
     away = straight.theta - bend.centre
-    u = away @ bend.pick
-    tilt = np.clip(features(u, bend.width, np) @ bend.scale, -STEEPEST, STEEPEST)
     own = straight.score * np.exp(-tilt)  # right for the children
-    score = own - _of_children(bend, own, straight.score * away, u)
+    score = own - _of_children(bend, own, straight.score * away, u, tilt)
     return Points(theta, straight.log_prob - log_det, score)
 
 
@@ -105,28 +119,26 @@ def straighten_points(bend: Bend | None, points: Points) -> Points:
     if bend is None:
         return points
     away = points.theta - bend.centre
-    phi = features(away @ bend.pick, bend.width, np)
-    tilt = np.clip(phi @ bend.scale, -STEEPEST, STEEPEST)
-    straight = bend.centre + (away - phi @ bend.shift) * np.exp(-tilt)
-    score = straight_scores(bend, straight, points.score, np)
+    u = away @ bend.pick
+    tilt, shift = _driven(bend, u, np)
+    straight = bend.centre + (away - shift) * np.exp(-tilt)
+    score = straight_scores(bend, straight, points.score, u, tilt, np)
     return Points(straight, points.log_prob + tilt.sum(-1), score)
 
 
-def straight_scores(bend: Bend, straight: Any, score: Any, xp: Any = jnp) -> Any:
-    """From gradients of log p in θ to those of the density of straight coordinates."""
-    away = straight - bend.centre
-    u = away @ bend.pick
-    tilt = xp.clip(features(u, bend.width, xp) @ bend.scale, -STEEPEST, STEEPEST)
+def straight_scores(bend: Bend, straight: Any, score: Any, u: Any, tilt: Any, xp: Any = jnp) -> Any:
+    """From gradients of log p in θ to those of the density of straight coordinates, with the
+    parents and b·φ of `bent`."""
     own = score * xp.exp(tilt)
-    return own + _of_children(bend, score, own * away, u, xp)
+    return own + _of_children(bend, score, own * (straight - bend.centre), u, tilt, xp)
 
 
-def _of_children(bend: Bend, own: Any, pushed: Any, u: Any, xp: Any = np) -> Any:
+def _of_children(bend: Bend, own: Any, pushed: Any, u: Any, tilt: Any, xp: Any = np) -> Any:
     """What the parents' scores gain as their children move with them."""
-    inside = xp.abs(features(u, bend.width, xp) @ bend.scale) < STEEPEST
+    inside = xp.abs(tilt) < STEEPEST
     gain = own @ bend.shift.T + ((pushed + 1.0) * inside) @ bend.scale.T
     line, hinge, square = xp.split(gain, FEATURES, axis=-1)
-    below = xp.exp(-xp.logaddexp(0.0, u / bend.width))  # the slope of the hinge
+    below = 0.5 - 0.5 * xp.tanh(0.5 * u / bend.width)  # the slope of the hinge
     return (line + hinge * below + square * 2.0 * u / bend.width) @ bend.pick.T
 
 

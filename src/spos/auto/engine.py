@@ -39,7 +39,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos.auto import jitter
-from spos.auto.bend import Bend, bent, straight_scores
+from spos.auto.bend import Bend, Bent, bent, straight_scores
 from spos.auto.chance import RandomNumbers
 from spos.cloud import squared_distances
 from spos.mesh import shards
@@ -62,11 +62,12 @@ class Whitened(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """θ = centre + factor z; with a bend, these are the straight coordinates of θ."""
+    """θ = centre + factor z; these are the straight coordinates of θ if it is bent."""
 
     centre: Any
     factor: Any
     bend: Bend | None = None
+    is_bent: Any = False  # else the bend is not looked at, which is half of an easy model's work
 
 
 class Tuning(NamedTuple):
@@ -141,15 +142,22 @@ class Problem(Value):
             return jnp.asarray(target.log_prob(self.unflatten(theta), batch), self.dtype)
 
         straight = frame.centre + z @ frame.factor.T
-        theta, log_det = straight, jnp.zeros((), self.dtype)
+        way = Bent(straight, jnp.zeros(len(z), self.dtype), None, None)
         if frame.bend is not None:
-            theta, log_det = bent(frame.bend, straight)
-        values, scores = jax.vmap(jax.value_and_grad(log_prob))(theta)
+            way = jax.lax.cond(frame.is_bent, bent, _unbent, frame.bend, straight)
+        values, scores = jax.vmap(jax.value_and_grad(log_prob))(way.theta)
         if frame.bend is not None:
-            scores = straight_scores(frame.bend, straight, scores)
-        values, g = values + log_det, scores @ frame.factor
+            given = frame.bend, straight, scores, way.u, way.tilt
+            scores = jax.lax.cond(frame.is_bent, straight_scores, lambda *given: given[2], *given)
+        values, g = values + way.log_det, scores @ frame.factor
         good = jnp.isfinite(values) & jnp.isfinite(g).all(1) & jnp.isfinite(z).all(1)
         return Whitened(z, jnp.where(good, values, -jnp.inf), jnp.where(good[:, None], g, 0.0))
+
+
+def _unbent(bend: Bend, straight: jax.Array) -> Bent:
+    """What `bent` would have found."""
+    nothing = jnp.zeros_like(straight)
+    return Bent(straight, nothing.sum(-1), nothing[:, : len(bend.width)], nothing)
 
 
 def stein_field(z: jax.Array, others: jax.Array, scores: jax.Array) -> jax.Array:

@@ -43,7 +43,7 @@ class Moving(FitState):
         warm: Adapted | None = None,
         budget: Budget | None = None,
     ) -> None:
-        self.began = time.monotonic()
+        self.began, self.dtype = time.monotonic(), programs.problem.dtype
         self.programs, self.names, self.seed = programs, names, seed
         self.budget = budget or Budget()
         self.bend = None
@@ -104,7 +104,7 @@ class Moving(FitState):
 
     def _at(self, frame: Coordinates, z: np.ndarray) -> Whitened:
         """Density and score there: one move by nothing, from where they are not known yet."""
-        dtype, shape = self.problem.dtype, (MOVES, *z.shape)
+        dtype, shape = self.dtype, (MOVES, *z.shape)
         still = RandomNumbers(
             *(np.zeros(s, dtype) for s in (shape, shape[:2], (*shape[:2], 2), shape))
         )
@@ -137,11 +137,11 @@ class Moving(FitState):
         self.middle = self.y.mean(0)
 
     def _array(self, values: Any) -> np.ndarray:
-        return np.asarray(values, self.problem.dtype)
+        return np.asarray(values, self.dtype)
 
     def _frame(self, centre: np.ndarray, factor: np.ndarray, given: Bend | None) -> Coordinates:
         arrays = Bend(*map(self._array, bend.unbent(self.size) if given is None else given))
-        return Coordinates(self._array(centre), self._array(factor), arrays)
+        return Coordinates(self._array(centre), self._array(factor), arrays, given is not None)
 
     def advance(
         self,
@@ -167,7 +167,7 @@ class Moving(FitState):
             self.running = Whitened(*map(self._array, (z, self.log_prob, self.score @ self.factor)))
             self.running_step = self._array(np.broadcast_to(log_step, self.count))
         cloud, steps = Whitened(*map(self._array, self.running)), self.running_step
-        plan = engine.plan(steps, self.problem.dtype, **tuning)
+        plan = engine.plan(steps, self.dtype, **tuning)
         # while steps adapt nothing is kept, and jumps may follow a cloud that grows
         places = self.y if self.archive is None or plan.rate else self.archive
         archive = self._array((places - self.middle) @ inverse)
