@@ -1,16 +1,17 @@
-"""The host's part of an automatic run: approach, then rounds of doubling length until one passes.
+"""The host's part of an automatic run: approach, then longer and longer rounds until one passes.
 
-Every round first tunes the step (and with it the number of leapfrogs) and then freezes everything,
-so that what is kept of it is exact Markov chain Monte Carlo. A round that fails a check goes on as
-it is, to twice its length, unless it has *taught* something: other coordinates (`spos.auto.bend`,
-`spos.auto.metric`), that particles stay apart (then the next proposes jumps), or that the scale
-changes from place to place (then its steps fit the place). The round that passes, or the last one
-when the budget ends, is the result.
+Every round first tunes the step and the number of leapfrogs (`spos.auto.length`) and then freezes
+everything, so that what is kept of it is exact Markov chain Monte Carlo. A round that fails a check
+goes on as it is, to twice its length, or to what is enough where only precision is missing, unless
+it has *taught* something: other coordinates (`spos.auto.bend`, `spos.auto.metric`), that particles
+stay apart (then the next proposes jumps), or that the scale changes from place to place (then its
+steps fit the place). The round that passes, or the last one when the budget ends, is the result.
 
 A run is a state machine: `phase`, `number` and `stage` (`spos.auto.state`) say what comes next, and
 an advance that was cut short goes on where it was (`spos.auto.moving`).
 """
 
+import math
 import time
 from typing import Any
 
@@ -18,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto import bend, budget, metric, state
+from spos.auto import bend, budget, length, metric, state
 from spos.auto.approaching import BIRTH_DEATHS, Approaching
 from spos.auto.bend import Bend, Points
 from spos.auto.budget import Spent
@@ -32,10 +33,12 @@ from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 from spos.result import versions
 
-TRAJECTORY, LEAPS = 1.5, 64  # whitened length between two refreshments of the noise
 FROZEN = 3  # the stage of a round after its tuning
 SHIFT = 0.2  # of a log step, which makes up for the jitter of frozen ones
 CHUNKS = 8  # of a long round
+LONGER, LITTLE_LONGER = 2.0, 1.25  # times
+NEAR = 4.0  # times: a round that is so near its end is not begun anew, whatever it taught
+SAFE = 1.1  # errors have errors
 APART = 0.3  # the share of variance between particles that no short round explains
 LOW, HIGH = 0.6, 0.95  # acceptance of a step that was tuned well
 LOWEST = 0.01  # of the densities that particles see
@@ -78,19 +81,16 @@ class AutomaticRun(Approaching):
     def _rounds(self) -> None:
         for n in range(self.number, self.budget.rounds):
             self.number = n
-            moves, thin = self._length(n)
+            moves, thin = self._length(self.asked)
             label = f"round {n + 1}"
             if self.stage == 0:
                 # a step that fell in the approach says nothing of the target
-                step = max(np.median(self.log_step), np.log(TRAJECTORY / LEAPS))
+                step = max(np.median(self.log_step), np.log(length.TURN / length.LEAPS))
                 options = {"local": self.local, "jumps": self.jumps}
                 self.advance(label, MOVES, step, rate=0.7, pooled=False, **options)
-                self.stage = 1
+                self.stage, self.lengths = 1, []
             while self.stage < FROZEN:
-                self._set_leaps()
-                self._move_together(label, MOVES, rate=0.2, jumps=self.jumps)
-                self.stage += 1
-                self._set_leaps()
+                self._tune(label)
             seen = self._move_together(
                 label, moves, shift=SHIFT, thin=thin, jumps=self.jumps, going_on=True
             )
@@ -101,14 +101,15 @@ class AutomaticRun(Approaching):
             # a budget that somebody has named is used to its end
             if self.budget.max_evaluations is None and 2 * self.evaluations > budget.EVALUATIONS:
                 return
-            if self._taught(seen, independent):
+            if self._needed() > NEAR and self._taught(seen, independent):
                 self._end_advance()
                 self._learn(seen, found, independent)
-                self.stage = 0
+                self.stage, self.asked = 0, 2.0 * self.asked
                 continue
             if self._trend:
                 self._forget_half(thin)
-            if self._length(n + 1)[1] > thin:
+            self.asked *= float(np.clip(self._needed(), LITTLE_LONGER, LONGER))
+            if self._length(self.asked)[1] > thin:
                 self._halve_records()
 
     def _taught(self, seen: Round, independent: float) -> bool:
@@ -153,13 +154,21 @@ class AutomaticRun(Approaching):
         )
         return found
 
-    def _length(self, n: int) -> tuple[int, int]:
-        """How many moves a round has, twice as many as the one before it, and how many there are
-        from one record to the next."""
+    def _needed(self) -> float:
+        """How many times as long a round had to be that failed only for being short."""
+        failed = {check.name: check for check in self.checks if not check.passed}
+        if not failed or failed.keys() - {"mixing", "precision"}:
+            return math.inf
+        ratios = {name: check.value / check.limit for name, check in failed.items()}
+        return SAFE * max(ratios.get("mixing", 0.0), ratios.get("precision", 0.0) ** 2)
+
+    def _length(self, times: float) -> tuple[int, int]:
+        """How many moves a round has that is so many times as long as the first, and how many there
+        are from one record to the next."""
         first = max(2, -(-self.budget.records(self.count) // MOVES))
-        chunks = first << n
+        chunks = math.ceil(first * times)
         times = max(1, chunks // max(CHUNKS, first))
-        return MOVES * chunks, 1 << (times.bit_length() - 1)
+        return MOVES * chunks, 1 << (int(times).bit_length() - 1)
 
     def _judge(self, seen: Round, found: Points, thin: int) -> float:
         """Check a round, and keep it; how many independent points it is worth."""
@@ -176,7 +185,7 @@ class AutomaticRun(Approaching):
         """Judge the part of a frozen round that there is, unless an earlier one was longer."""
         if spent:
             self.notes.append(f"{spent} ended the run in its {self.phase}")
-        _, thin = self._length(self.number)
+        _, thin = self._length(self.asked)
         before = 0 if self.finished is None else len(self.finished.log_prob) * self.thin
         if self.stage == FROZEN and self.made > before:
             seen = self._collect()
@@ -219,10 +228,17 @@ class AutomaticRun(Approaching):
         slow = same and slowed(seen.acceptance)
         self.local = self.local or slow or rough(scores @ self.factor)
 
-    def _set_leaps(self) -> None:
-        """As many leapfrogs as make a trajectory of the present step."""
-        step = np.exp(np.median(self.log_step))
-        self.leaps = int(np.clip(np.ceil(TRAJECTORY / step), 1, LEAPS))
+    def _tune(self, label: str) -> None:
+        """A chunk to tune the step in, and the number of leapfrogs."""
+        if self.lengths:
+            self.leaps = length.other(self.lengths[0])
+        else:
+            self.leaps = length.usual(np.exp(np.median(self.log_step)))
+        seen = self._move_together(label, MOVES, rate=0.2, jumps=self.jumps)
+        found = length.seen(self.leaps, seen.z, self.leaps + self.jumps)
+        self.lengths = [*self.lengths, found]
+        self.leaps = min(self.lengths, key=lambda each: each.cost).leaps
+        self.stage += 1
 
     def _move_together(self, label: str, moves: int, shift: float = 0.0, **tuning: Any) -> Round:
         """Moves with one step for all."""

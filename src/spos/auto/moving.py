@@ -83,7 +83,7 @@ class Moving(FitState):
         self.log_step = np.full(self.count, warm.log_step)
         self.phase = state.ROUNDS
         self.jumps, self.local = warm.jumps, warm.local
-        self.stage = 2  # the step is known, and is tuned to the new target for one chunk
+        self.stage = 1  # the step is known, and only tuned to the new target
         return True
 
     @property

@@ -18,6 +18,7 @@ import numpy as np
 from spos.auto.bend import Bend
 from spos.auto.engine import Records, Whitened
 from spos.auto.judge import Round
+from spos.auto.length import Length
 from spos.auto.verdict import Check
 from spos.io import archive, strictjson
 from spos.io.checkpoint import Checkpoint
@@ -43,12 +44,14 @@ class FitState:
         log_step: the logarithm of each particle's step.
         phase: "approach" or "rounds".
         number: which chunk of the approach, or which round.
+        asked: how many times as long as the first round this one has to be.
         stage: how many of a round's three tuning advances are done.
         births: how many birth-death steps moved particles.
         moved: how many particles they moved.
         widths: those of the particles, after each chunk of the approach.
         archive: where the particles were on average in the last round that taught something.
         leaps: how many leapfrogs a move of a round has.
+        lengths: what was seen with each number of them that this round has tried.
         jumps: whether a round proposes jumps.
         local: whether its steps fit the place.
         finished: the records of the last finished round, of θ itself.
@@ -76,12 +79,14 @@ class FitState:
     bend: Bend | None = None
     phase: str = APPROACH
     number: int = 0
+    asked: float = 1.0
     stage: int = 0
     births: int = 0
     moved: int = 0
     widths: list[np.ndarray] = field(default_factory=list)
     archive: np.ndarray | None = None
     leaps: int = 1
+    lengths: list[Length] = field(default_factory=list)
     jumps: bool = False
     local: bool = False
     finished: Round | None = None
