@@ -38,6 +38,7 @@ SHIFT = 0.2  # of a log step, which makes up for the jitter of frozen ones
 CHUNKS = 8  # of a long round
 LONGER, LITTLE_LONGER = 2.0, 1.25  # times
 NEAR = 4.0  # times: a round that is so near its end is not begun anew, whatever it taught
+STALLED = 0.9  # times the error of the round before: longer rounds should have smaller ones
 SAFE = 1.1  # errors have errors
 APART = 0.3  # the share of variance between particles that no short round explains
 LOW, HIGH = 0.6, 0.95  # acceptance of a step that was tuned well
@@ -95,13 +96,15 @@ class AutomaticRun(Approaching):
                 label, moves, shift=SHIFT, thin=thin, jumps=self.jumps, going_on=True
             )
             found = self._points(seen)
+            before = self._error
             independent = self._judge(seen, found, thin)
             if passed(self.checks):
                 return
             # a budget that somebody has named is used to its end
             if self.budget.max_evaluations is None and 2 * self.evaluations > budget.EVALUATIONS:
                 return
-            if self._needed() > NEAR and self._taught(seen, independent):
+            stalled = self._error > STALLED * before
+            if self._needed() > NEAR and (stalled or self._taught(seen, independent)):
                 self._end_advance()
                 self._learn(seen, found, independent)
                 self.stage, self.asked = 0, 2.0 * self.asked
@@ -136,6 +139,12 @@ class AutomaticRun(Approaching):
     def _apart(self) -> bool:
         """Do particles keep to places of their own?"""
         return self.checks[0].value > APART
+
+    @property
+    def _error(self) -> float:
+        """Of what is known worst; nothing before a round was judged."""
+        errors = [check.value for check in self.checks if check.name == "precision"]
+        return max(errors, default=math.inf)
 
     @property
     def _trend(self) -> bool:
@@ -235,9 +244,11 @@ class AutomaticRun(Approaching):
         else:
             self.leaps = length.usual(np.exp(np.median(self.log_step)))
         seen = self._move_together(label, MOVES, rate=0.2, jumps=self.jumps)
-        found = length.seen(self.leaps, seen.z, self.leaps + self.jumps)
+        log_step = float(np.median(self.log_step))
+        found = length.seen(self.leaps, log_step, seen.z, self.leaps + self.jumps)
         self.lengths = [*self.lengths, found]
-        self.leaps = min(self.lengths, key=lambda each: each.cost).leaps
+        best = min(self.lengths, key=lambda each: each.cost)
+        self.leaps, self.log_step = best.leaps, np.full(self.count, best.log_step)
         self.stage += 1
 
     def _move_together(self, label: str, moves: int, shift: float = 0.0, **tuning: Any) -> Round:

@@ -26,11 +26,13 @@ class Length(NamedTuple):
 
     Attributes:
         leaps: how many.
+        log_step: that was tuned with them.
         cost: gradients for an independent draw.
         memory: the largest correlation of a coordinate with itself, one move later.
     """
 
     leaps: int
+    log_step: float
     cost: float
     memory: float
 
@@ -40,14 +42,15 @@ def usual(step: float) -> int:
     return int(np.clip(round(TURN / step), 1, LEAPS))
 
 
-def seen(leaps: int, z: np.ndarray, gradients: int) -> Length:
+def seen(leaps: int, log_step: float, z: np.ndarray, gradients: int) -> Length:
     """What records of moves that follow one another tell, of particles and coordinates; a move had
     so many gradients."""
     away = (z - z.mean((0, 1))) / np.maximum(z.std((0, 1)), 1e-300)
     line = _correlation(away)
     square = _correlation(np.clip(away, -LARGEST, LARGEST) ** 2)
-    worst = max(line.max(), square.max())
-    return Length(leaps, gradients * (1.0 + worst) / max(1.0 - worst, 1e-6), float(line.max()))
+    worst = float(max(line.max(), square.max()))
+    cost = gradients * (1.0 + worst) / max(1.0 - worst, 1e-6)
+    return Length(leaps, log_step, cost, float(line.max()))
 
 
 def other(first: Length) -> int:
