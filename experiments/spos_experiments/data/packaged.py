@@ -66,6 +66,8 @@ TUNED: dict[str, Packaged] = {  # on which defaults may be tuned
     "cigar": _r("Ecdat/Cigar", "sales", "state"),
     "star98": Packaged("statsmodels", "datasets/star98/star98.csv", "PR50M"),
     "diabetes": Packaged("sklearn", "diabetes", "target"),
+    "diamonds": _r("ggplot2/diamonds", "price"),
+    "produc": _r("plm/Produc", "gsp"),
     "pima": _keel("pima"),
     "vehicle": _keel("vehicle"),
     "bupa": _keel("bupa"),

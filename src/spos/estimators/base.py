@@ -49,7 +49,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
 
     def __init__(
         self,
-        hidden: Iterable[int] = (50,),
+        hidden: Iterable[int],
         *,
         n_particles: int = 20,
         method: str = "spos",
@@ -120,7 +120,8 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         seen = streamed.some(training, rng)
         num_steps = self._num_steps(len(training.y))
         if fresh:
-            self._settle(streamed.some(rows, rng), num_steps, rng)
+            most = MOST_STEPS if self.num_steps is None else num_steps
+            num_steps = self._settle(streamed.some(rows, rng), num_steps, most, rng)
             self.scaling_ = self._scaling(seen)
             self.n_iter_ = 0
         self.n_rows_seen_ = training.total
@@ -139,8 +140,9 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         useful.warn_if_not(self, seen, validation)
         return self
 
-    def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
-        """Decide what was left open."""
+    def _settle(self, rows: Rows, num_steps: int, most_steps: int, rng: Any) -> int:
+        """Decide what was left open, and give the number of steps."""
+        raise NotImplementedError
 
     def _num_steps(self, rows: int) -> int:
         if self.num_steps is not None:
@@ -157,7 +159,8 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         if fresh:
             self.n_iter_, self.n_rows_seen_ = 0, 0.0
             seen = streamed.some(rows, rng)
-            self._settle(seen, self._num_steps(len(rows.y)), rng)
+            num_steps = self._num_steps(len(rows.y))
+            self._settle(seen, num_steps, num_steps, rng)
             first = self._scaling(seen)
             # what does not vary in the first rows may do so in later ones
             unit = np.where(np.isinf(first.x_unit), 1.0, first.x_unit)

@@ -2,7 +2,8 @@
 
 A run of a fifth of the steps on two thirds of the rows gives the other third a log-likelihood, in
 the units of y, so that the slope of a bend counts. A choice replaces the one before it only if that
-is larger by more than one standard error of the differences. All runs share one program.
+is larger by more than one standard error of the differences. Then the steps are doubled as long as
+a short run of twice the steps is better by as much. All runs share one program.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,8 +32,13 @@ def asked(name: str, value: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def settle(
-    model: Any, choices: Mapping[str, Sequence[Any]], rows: Rows, num_steps: int, rng: Any
-) -> None:
+    model: Any,
+    choices: Mapping[str, Sequence[Any]],
+    rows: Rows,
+    num_steps: int,
+    most_steps: int,
+    rng: Any,
+) -> int:
     """Give an estimator what it left open.
 
     Args:
@@ -40,17 +46,21 @@ def settle(
         choices: the names of these attributes, and the values of each: the first one is taken
             unless another is clearly better.
         rows: all of them.
-        num_steps: of the run that will follow.
+        num_steps: of the run that will follow, unless more are clearly better.
+        most_steps: that may be taken.
         rng: splits the rows.
+
+    Returns:
+        The number of steps.
     """
     for name, values in choices.items():
         setattr(model, name, values[0])
-    if all(len(values) == 1 for values in choices.values()) or len(rows.y) < FEWEST_TO_SPLIT:
-        return
+    is_open = num_steps < most_steps or any(len(values) > 1 for values in choices.values())
+    if not is_open or len(rows.y) < FEWEST_TO_SPLIT:
+        return num_steps
     training, held_out = split(rows, HELD_OUT, rng)
     assert held_out is not None  # there are rows enough
     seed = int(rng.randint(2**31 - 1))
-    num_steps = max(1, num_steps // SHORTER)
     best = _terms(model, training, held_out, num_steps, seed)
     for name, values in choices.items():
         for other in values[1:]:
@@ -61,10 +71,18 @@ def settle(
                 best = found
             else:
                 setattr(model, name, before)
+    while num_steps < most_steps:
+        longer = min(2 * num_steps, most_steps)
+        found = _terms(model, training, held_out, longer, seed)
+        if not clearly_better(found, best, held_out.weights):
+            break
+        num_steps, best = longer, found
+    return num_steps
 
 
 def _terms(model: Any, training: Rows, held_out: Rows, num_steps: int, seed: int) -> np.ndarray:
-    """The log-density of the rows that are held out, after a short run."""
+    """The log-density of the rows that are held out, after a run shorter than `num_steps`."""
+    num_steps = max(1, num_steps // SHORTER)
     model.n_iter_ = 0
     model.scaling_ = model._scaling(training)
     average = min(LOOKS, model.average)

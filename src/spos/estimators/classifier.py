@@ -195,8 +195,9 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     def _log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self._log_predictive(self._prepared(X), y.astype(np.int32))
 
-    def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
-        choice.settle(self, {"prior_width_": PRIOR_WIDTHS}, rows, num_steps, rng)
+    def _settle(self, rows: Rows, num_steps: int, most_steps: int, rng: Any) -> int:
+        widths = {"prior_width_": PRIOR_WIDTHS}
+        return choice.settle(self, widths, rows, num_steps, num_steps, rng)  # more hardly pay
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         check_classification_targets(y)

@@ -53,7 +53,8 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
         beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
         step_size: of the first steps; it falls to a tenth along half a cosine. By default it is the
             method's own, less for wide networks.
-        num_steps: at most. By default 40 epochs, but 2,000 to 20,000 steps, or 1,200 for few rows.
+        num_steps: at most. By default 40 epochs, but 2,000 to 20,000 steps, or 1,200 for few rows;
+            they are doubled, up to 20,000, as long as short runs with more are clearly better.
         batch_size: rows in a step.
         average: predict with the particles of so many evaluations of the validation set (there are
             50 in a whole run), not only with the last.
@@ -80,7 +81,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        hidden: Iterable[int] = (50,),
+        hidden: Iterable[int] = (20, 20),
         *,
         noise: str = AUTO,
         target_transform: str = AUTO,
@@ -294,7 +295,7 @@ class SPOSRegressor(RegressorMixin, NetworkEstimator):  # type: ignore[misc]
     def _step_share(self) -> float:  # type: ignore[override]
         return VARYING_STEP if NOISES[self.noise_][0] else 1.0
 
-    def _settle(self, rows: Rows, num_steps: int, rng: Any) -> None:
+    def _settle(self, rows: Rows, num_steps: int, most_steps: int, rng: Any) -> int:
         bends = choice.asked("target_transform", self.target_transform, TRANSFORMS)
         choices = {"target_transform_": bends, "noise_": choice.asked("noise", self.noise, NOISES)}
-        choice.settle(self, choices, rows, num_steps, rng)
+        return choice.settle(self, choices, rows, num_steps, most_steps, rng)
