@@ -38,7 +38,7 @@ SHIFT = 0.2  # of a log step, which makes up for the jitter of frozen ones
 CHUNKS = 8  # of a long round
 LONGER, LITTLE_LONGER = 2.0, 1.25  # times
 NEAR = 4.0  # times: a round that is so near its end is not begun anew, whatever it taught
-STALLED = 0.9  # times the error of the round before: longer rounds should have smaller ones
+STALLED, CLOSE = 0.9, 1.5  # times what was needed before; one that is closer to its end goes on
 SAFE = 1.1  # errors have errors
 APART = 0.3  # the share of variance between particles that no short round explains
 LOW, HIGH = 0.6, 0.95  # acceptance of a step that was tuned well
@@ -96,22 +96,23 @@ class AutomaticRun(Approaching):
                 label, moves, shift=SHIFT, thin=thin, jumps=self.jumps, going_on=True
             )
             found = self._points(seen)
-            before = self._error
+            before = self._needed()
             independent = self._judge(seen, found, thin)
             if passed(self.checks):
                 return
             # a budget that somebody has named is used to its end
             if self.budget.max_evaluations is None and 2 * self.evaluations > budget.EVALUATIONS:
                 return
-            stalled = self._error > STALLED * before
-            if self._needed() > NEAR and (stalled or self._taught(seen, independent)):
+            needed = self._needed()
+            stalled = needed > max(STALLED * before, CLOSE)
+            if stalled or (needed > NEAR and self._taught(seen, independent)):
                 self._end_advance()
                 self._learn(seen, found, independent)
                 self.stage, self.asked = 0, 2.0 * self.asked
                 continue
             if self._trend:
                 self._forget_half(thin)
-            self.asked *= float(np.clip(self._needed(), LITTLE_LONGER, LONGER))
+            self.asked *= float(np.clip(needed, LITTLE_LONGER, LONGER))
             if self._length(self.asked)[1] > thin:
                 self._halve_records()
 
@@ -139,12 +140,6 @@ class AutomaticRun(Approaching):
     def _apart(self) -> bool:
         """Do particles keep to places of their own?"""
         return self.checks[0].value > APART
-
-    @property
-    def _error(self) -> float:
-        """Of what is known worst; nothing before a round was judged."""
-        errors = [check.value for check in self.checks if check.name == "precision"]
-        return max(errors, default=math.inf)
 
     @property
     def _trend(self) -> bool:
