@@ -45,7 +45,7 @@ def walker(beta=4.0):
         cloud: Whitened = problem.evaluate(FRAME, z)
 
         def moved(cloud, random):
-            cloud, _, _ = engine.move(problem, FRAME, random, cloud, plan)
+            cloud, _, _ = engine.move(problem, FRAME, random, cloud, plan, len(cloud.z))
             return cloud, jnp.mean((FRAME.centre + cloud.z @ FRAME.factor.T) ** 2)
 
         return jax.lax.scan(moved, cloud, random)[1].mean()
@@ -148,7 +148,7 @@ def bent_error(local):
         cloud = problem.evaluate(frame, z)
 
         def moved(cloud, random):
-            cloud, _, _ = engine.move(problem, frame, random, cloud, plan)
+            cloud, _, _ = engine.move(problem, frame, random, cloud, plan, len(cloud.z))
             theta = bend.bent(SLANTED, FRAME.centre + cloud.z @ FRAME.factor.T).theta
             return cloud, jnp.mean(theta**2) + jnp.mean(theta[:, 0])  # E x = 0
 

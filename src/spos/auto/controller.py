@@ -161,10 +161,11 @@ class AutomaticRun(Approaching):
     def _needed(self) -> float:
         """How many times as long a round had to be that failed only for being short."""
         failed = {check.name: check for check in self.checks if not check.passed}
-        if not failed or failed.keys() - {"mixing", "precision"}:
+        powers = {"mixing": 1, "extremes": 1, "precision": 2}  # of the length they fall with
+        if not failed or failed.keys() - powers.keys():
             return math.inf
-        ratios = {name: check.value / check.limit for name, check in failed.items()}
-        return SAFE * max(ratios.get("mixing", 0.0), ratios.get("precision", 0.0) ** 2)
+        each = [(check.value / check.limit) ** powers[name] for name, check in failed.items()]
+        return SAFE * max(each)
 
     def _length(self, times: float) -> tuple[int, int]:
         """How many moves a round has that is so many times as long as the first, and how many there

@@ -234,8 +234,10 @@ def move(
     random: RandomNumbers,
     cloud: Whitened,
     tuning: Tuning,
+    count: int,
 ) -> tuple[Whitened, Tuning, jax.Array]:
-    """All once, and once more with jumps if they are on; then the steps adapt."""
+    """All once, and once more with jumps if they are on; then the steps adapt. These particles are
+    all of so many, or a device's share."""
     groups = 1 if problem.beta is None else 2
     some = len(cloud.z) // groups
 
@@ -246,14 +248,16 @@ def move(
         own, random, log_step, acceptance = front
         jumping = n >= groups
         given = (problem, frame, back[0], tuning, jumping)
-        own, likely = shards.divided(_move_share, given, (random, own, log_step))
+        rows = random, own, log_step
+        own, likely = shards.divided(_move_share, given, rows, axes=(0, 0, 0), found=(0, 0))
         front = own, random, log_step, jnp.where(jumping, acceptance, likely)
         return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), back, front)
 
     turns = jnp.where(tuning.jumps, 2 * groups, groups)
     begin = (cloud, random, tuning.log_step, jnp.zeros_like(tuning.log_step))
     cloud, _, _, acceptance = jax.lax.fori_loop(0, turns, turn, begin)
-    miss = jnp.where(tuning.pooled, acceptance.mean(), acceptance) - problem.accept
+    pooled = tuning.pooled & (tuning.rate != 0)  # frozen steps need no news of other devices
+    miss = shards.mean_of_rows(acceptance, count, pooled) - problem.accept
     # as fast up as down: a step that fell while all was rejected must come back
     miss = miss / jnp.where(miss > 0, 1.0 - problem.accept, problem.accept)
     log_step = tuning.log_step + tuning.rate * miss
@@ -271,19 +275,28 @@ def chunk(
     tuning: Tuning,
 ) -> tuple[Whitened, jax.Array, Records]:
     """The first so many of the moves that there are random numbers for: the last cloud, the steps,
-    and a record of every move."""
+    and a record of every move. Particles that do not feel each other are divided among devices for
+    all of it, others in every move."""
+    given = problem, frame, moves, tuning, len(cloud.z)
+    rows = random, cloud, tuning.log_step
+    if problem.beta is not None:
+        return _all_moves(given, rows)
+    return shards.divided(_all_moves, given, rows, axes=(1, 0, 0), found=(0, 0, 1))
+
+
+def _all_moves(given: Any, rows: Any) -> tuple[Whitened, jax.Array, Records]:
+    """`chunk`, of all particles or of a device's share of so many."""
+    (problem, frame, moves, tuning, count), (random, cloud, log_step) = given, rows
     most = len(random.jitter)
-    empty = Records(
-        *(jnp.zeros((most, *like.shape), like.dtype) for like in (*cloud, tuning.log_step))
-    )
+    empty = Records(*(jnp.zeros((most, *like.shape), like.dtype) for like in (*cloud, log_step)))
 
     def once(n: Any, carry: Any) -> Any:
         cloud, log_step, records = carry
         own = jax.tree.map(lambda part: part[n], random)
         now = tuning._replace(log_step=log_step)
-        cloud, now, acceptance = move(problem, frame, own, cloud, now)
+        cloud, now, acceptance = move(problem, frame, own, cloud, now, count)
         new = Records(*cloud, acceptance)
         records = jax.tree.map(lambda part, row: part.at[n].set(row), records, new)
         return cloud, now.log_step, records
 
-    return jax.lax.fori_loop(0, moves, once, (cloud, tuning.log_step, empty))
+    return jax.lax.fori_loop(0, moves, once, (cloud, log_step, empty))

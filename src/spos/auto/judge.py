@@ -4,6 +4,8 @@ The particles are nearly independent copies of the chain. So whatever is average
 path has M replicates, and its error follows from their spread, with no model of autocorrelation.
 
     mixing      particles agree: the share of the variance that lies between their means, of ranks
+    extremes    the same of being among the lowest or the highest of all draws: where a region is
+                narrow, few particles come there, and those that do stay long
     precision   the error of every mean, in standard deviations, and of every log standard deviation
     trend       the second half of the round agrees with the first
     Stein       E[(z - mean) ∂ log p/∂z] = -1 in every whitened direction; a region that is not
@@ -34,6 +36,7 @@ from spos.auto.verdict import Check
 MIXING, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 4.5, 0.05, 0.1, 1.01, 400.0
 ENOUGH = 10_000  # draws, to see the last two
 OWN = 2.0  # times the error that is allowed in whitened coordinates
+EXTREME = 0.02  # of the draws are the lowest, and as many the highest
 UNEVEN = 1.3  # roughness, from which on the step has to fit the place
 ABOVE, FEW_PARTICLES = 3.0, 0.05  # times the usual height of log p over its median, and of whom
 FEW, HEAVY = 0.001, 0.2  # so many of the draws hold so much of a variance
@@ -70,7 +73,7 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
     both = np.concatenate([seen.y, seen.log_prob[..., None]], -1)
     folded = np.abs(both - np.median(both, (0, 1)))
     ranks = np.concatenate([normal_scores(both), normal_scores(folded)], -1)
-    share = ranks.mean(0).var(0, ddof=1) / np.maximum(ranks.var((0, 1)), 1e-30)
+    share, far = between(ranks), between(extremes(ranks[..., : both.shape[-1]]))
     change = ranks[n // 2 :].mean(0) - ranks[: n // 2].mean(0)
     trend = float(np.max(_t(change)))
 
@@ -90,7 +93,7 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
     peak, met = spike(seen.log_prob)
     rough = roughness(seen.g)
     names = [*names, "the log-density"] * 2
-    at = int(share.argmax())
+    at, out = int(share.argmax()), int(far.argmax())
     funnel = rough > ROUGH
     advice = f"{FUNNEL} Or else: {MODES}" if funnel else MODES
     found = [
@@ -99,6 +102,12 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
             f"{share.max():.1%} of the variance of {names[at]} lies between particles "
             f"(at most {MIXING:.0%})",
             advice if share.max() > 2 * MIXING else LONGER,
+        ),
+        Check(
+            *("extremes", float(far.max()), MIXING, bool(far.max() <= MIXING)),
+            f"so does {far.max():.1%} of that of being among the {EXTREME:.0%} lowest or highest "
+            f"draws of {names[out]} (at most {MIXING:.0%})",
+            REGION,
         ),
         Check(
             *("precision", error, allowed, error <= allowed),
@@ -138,6 +147,18 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
         ),
     ]
     return found, count / max(float(share.max()), 1e-9)
+
+
+def between(x: np.ndarray) -> np.ndarray:
+    """The share of the variance that lies between particles, of records, particles and numbers."""
+    found: np.ndarray = x.mean(0).var(0, ddof=1) / np.maximum(x.var((0, 1)), 1e-30)
+    return found
+
+
+def extremes(scores: np.ndarray) -> np.ndarray:
+    """Which draws are among the lowest, and which among the highest, by their normal scores?"""
+    edge = statistics.NormalDist().inv_cdf(EXTREME)
+    return np.concatenate([scores < edge, scores > -edge], -1).astype(float)
 
 
 def errors(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -69,6 +69,21 @@ def mean(values: jax.Array) -> jax.Array:
     return jax.lax.pmean(values, AXIS) if inside() else values
 
 
+def mean_of_rows(values: jax.Array, count: int, wanted: jax.Array) -> jax.Array:
+    """The mean over all of so many rows where it is wanted, and else each row's own value. A share
+    may end with rows that another has, too (`divided`): they do not count."""
+
+    if not inside():
+        return jnp.where(wanted, values.mean(), values)
+
+    def mean_of_all() -> jax.Array:
+        own = index() * len(values) + jnp.arange(len(values)) < count
+        total = jax.lax.psum(jnp.sum(jnp.where(own, values, 0.0)), AXIS)
+        return jnp.broadcast_to(total / count, values.shape)
+
+    return jax.lax.cond(wanted, mean_of_all, lambda: values)
+
+
 def by_shards(function: Callable[..., Any], in_specs: Any, out_specs: Any) -> Callable[..., Any]:
     """The function, computed by every device for its own particles. The specs say of each argument
     and result whether a device has its share or all of it."""
@@ -80,32 +95,50 @@ def by_shards(function: Callable[..., Any], in_specs: Any, out_specs: Any) -> Ca
     )
 
 
-def divided(function: Callable[..., PyTree], common: PyTree, rows: PyTree) -> PyTree:
+def divided(
+    function: Callable[[PyTree, Any], Any],
+    common: PyTree,
+    rows: tuple[PyTree, ...],
+    axes: tuple[int, ...],
+    found: tuple[int, ...],
+) -> Any:
     """`function(common, rows)`, row by row: each device computes its share, and all get all of it.
 
-    The number of rows need not divide: some are computed twice. All that is found has one type, so
+    `axes` says of each part of `rows`, and `found` of each part of what is found, which axis counts
+    rows. Their number need not divide: some are computed twice. All that is found has one type, so
     that it is sent in one piece.
     """
     mesh = ambient()
     if mesh is None:
         return function(common, rows)
-    count = len(jax.tree.leaves(rows)[0])
+    count = jax.tree.leaves(rows[0])[0].shape[axes[0]]
     place = jnp.arange(count + -count % mesh.shape[AXIS]) % count
 
-    def own(common: PyTree, rows: PyTree) -> PyTree:
-        leaves, structure = jax.tree.flatten(function(common, rows))
+    def own(common: PyTree, rows: tuple[PyTree, ...]) -> tuple[PyTree, ...]:
+        parts = function(common, rows)
+        first = [_moved(part, axis, 0) for part, axis in zip(parts, found, strict=True)]
+        leaves, structure = jax.tree.flatten(first)
         sizes = [leaf[0].size for leaf in leaves]
         ends = [sum(sizes[: n + 1]) for n in range(len(sizes))]
         table = jnp.concatenate([leaf.reshape(len(leaf), -1) for leaf in leaves], axis=1)
         table = jax.lax.all_gather(table, AXIS, tiled=True)
-        parts = [
+        leaves = [
             table[:count, end - size : end].reshape(count, *leaf.shape[1:])
             for leaf, size, end in zip(leaves, sizes, ends, strict=True)
         ]
-        return jax.tree.unflatten(structure, parts)
+        parts = jax.tree.unflatten(structure, leaves)
+        return tuple(_moved(part, 0, axis) for part, axis in zip(parts, found, strict=True))
 
-    filled = jax.tree.map(lambda leaf: leaf[place], rows)
-    return by_shards(own, (ALL, OWN), ALL)(common, filled)
+    filled = tuple(
+        jax.tree.map(lambda leaf, axis=axis: jnp.take(leaf, place, axis), part)
+        for part, axis in zip(rows, axes, strict=True)
+    )
+    places = tuple(P(*[None] * axis, AXIS) for axis in axes)
+    return by_shards(own, (ALL, places), ALL)(common, filled)
+
+
+def _moved(tree: PyTree, source: int, to: int) -> PyTree:
+    return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, source, to), tree)
 
 
 def specs(function: Callable[[Particles], PyTree], particles: Particles) -> PyTree:
