@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from spos.auto.judge import Round, measure
+from spos.auto.judge import Round, measure, medians
 
 RECORDS, PARTICLES, SIZE = 200, 100, 4
 
 
-def judged(z):
+def judged(z, allowed=0.025):
     """The names of the checks that fail, of independent draws whose scores suit their variances."""
     z = z - z.mean((0, 1))
     log_prob = -0.5 * (z**2).sum(-1)
     seen = Round(z, log_prob, z, -z / z.var((0, 1)), np.ones(z.shape[:2]))
-    checks, _ = measure(seen, ["a", "b", "c", "d"])
+    checks, _ = measure(seen, ["a", "b", "c", "d"], allowed)
     return {check.name for check in checks if not check.passed}
 
 
@@ -27,19 +27,23 @@ def test_independent_draws_pass(draws):
     assert judged(draws) == set()
 
 
-@pytest.mark.parametrize("side", (-1.0, 1.0))
-def test_a_far_place_that_few_particles_enter_is_noticed(draws, side):
-    """Two draws of a hundred lie there, as they should, but all are those of ten particles that
-    stayed: nobody knows how many it would be in a longer run. Ranks hardly see it."""
+def test_a_spread_that_is_made_by_draws_far_out_has_to_be_known_better(draws):
+    """By its own estimate, ½ √((κ - 1)/n) with the kurtosis κ = 20, the error of the log standard
+    deviation is .015. But the draws that it depends on come late, and it is too small before."""
     rng = np.random.default_rng(1)
-    for particle, start in enumerate(rng.integers(RECORDS - 40, size=10)):
-        draws[start : start + 40, particle, 2] = side * (3.0 + 0.1 * rng.standard_normal(40))
-    assert judged(draws) == {"extremes"}
+    draws[..., 2] = np.sign(draws[..., 2]) * rng.exponential(size=draws.shape[:2]) ** 1.5
+    assert judged(draws, allowed=0.02) == {"precision"}
+    assert judged(draws, allowed=0.04) == set()
 
 
-def test_a_far_place_that_all_enter_passes(draws):
-    """As many draws there, by all particles in turn."""
-    rng = np.random.default_rng(1)
-    there = rng.random((RECORDS, PARTICLES)) < 0.02
-    draws[..., 2] = np.where(there, -3.0 + 0.1 * draws[..., 2], draws[..., 2])
-    assert judged(draws) == set()
+def test_a_spread_that_is_made_by_all_draws_has_the_error_that_it_seems_to_have(draws):
+    """It is .005."""
+    assert judged(draws, allowed=0.01) == set()
+    assert judged(draws, allowed=0.004) == {"precision"}
+
+
+def test_medians_are_those_of_numpy():
+    rng = np.random.default_rng(0)
+    for records in (3, 4):
+        x = rng.standard_normal((records, 5, 2))
+        np.testing.assert_allclose(medians(x), np.median(x, (0, 1)))

@@ -12,7 +12,7 @@ from spos.adapters.minibatches import has_minibatches, with_minibatches
 from spos.adapters.subject import read_subject
 from spos.auto.tall import noise
 from spos.auto.tall.judge import checks_of
-from spos.auto.tall.place import Place
+from spos.auto.tall.place import FLAT, Place, _on_all
 
 RNG = np.random.default_rng(0)
 ROWS, SIZE, BATCH = 4000, 3, 40
@@ -85,6 +85,22 @@ def test_it_is_right_and_says_so(fits, truth, language):
     names = [check.name for check in fit.verdict.checks]
     assert names[:4] == ["one mode", "mode", "bias by step", "bias by noise"]
     assert f"minibatches of {BATCH} of 4,000 rows" in fit.report()
+
+
+@pytest.mark.parametrize("far", [0.3, 0.6, 0.8])
+def test_the_mode_of_all_rows_is_found_from_far_away(far):
+    """The curvature of a Poisson law's log-density changes so fast that steps with that of the
+    start go too far, or hardly anywhere."""
+    counts = np.random.default_rng(2).poisson(np.exp(X @ W / 4.0)).astype(np.float32)
+    posterior = spos.posterior(
+        lambda w, batch: batch["y"] * (batch["x"] @ w) - jnp.exp(batch["x"] @ w),
+        log_prior,
+        {"x": X, "y": counts},
+        batch_size=BATCH,
+    )
+    found = _on_all(posterior, jnp.zeros(SIZE), W / 4.0 + far * np.array([1, 1, 0.1]), np.eye(SIZE))
+    assert found is not None
+    assert found[0].steepness < FLAT
 
 
 def test_a_fit_from_minibatches_predicts_plots_and_is_saved(fits, tmp_path):

@@ -161,7 +161,7 @@ class AutomaticRun(Approaching):
     def _needed(self) -> float:
         """How many times as long a round had to be that failed only for being short."""
         failed = {check.name: check for check in self.checks if not check.passed}
-        powers = {"mixing": 1, "extremes": 1, "precision": 2}  # of the length they fall with
+        powers = {"mixing": 1, "precision": 2}  # of the length they fall with
         if not failed or failed.keys() - powers.keys():
             return math.inf
         each = [(check.value / check.limit) ** powers[name] for name, check in failed.items()]
@@ -229,7 +229,7 @@ class AutomaticRun(Approaching):
             place[stuck] = self.rng.choice(np.flatnonzero(~stuck), stuck.sum())
             self._put(place)
         self.jumps = self.jumps or self._apart
-        same = before is None and self.bend is None
+        same = (before is None) == (self.bend is None)
         slow = same and slowed(seen.acceptance)
         self.local = self.local or slow or rough(scores @ self.factor)
 

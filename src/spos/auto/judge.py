@@ -4,8 +4,6 @@ The particles are nearly independent copies of the chain. So whatever is average
 path has M replicates, and its error follows from their spread, with no model of autocorrelation.
 
     mixing      particles agree: the share of the variance that lies between their means, of ranks
-    extremes    the same of being among the lowest or the highest of all draws: where a region is
-                narrow, few particles come there, and those that do stay long
     precision   the error of every mean, in standard deviations, and of every log standard deviation
     trend       the second half of the round agrees with the first
     Stein       E[(z - mean) ∂ log p/∂z] = -1 in every whitened direction; a region that is not
@@ -36,10 +34,10 @@ from spos.auto.verdict import Check
 MIXING, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 4.5, 0.05, 0.1, 1.01, 400.0
 ENOUGH = 10_000  # draws, to see the last two
 OWN = 2.0  # times the error that is allowed in whitened coordinates
-EXTREME = 0.02  # of the draws are the lowest, and as many the highest
 UNEVEN = 1.3  # roughness, from which on the step has to fit the place
 ABOVE, FEW_PARTICLES = 3.0, 0.05  # times the usual height of log p over its median, and of whom
 FEW, HEAVY = 0.001, 0.2  # so many of the draws hold so much of a variance
+USUAL = 0.03  # how much they usually hold: of a normal law .013, with exponential sides .03
 ROUGH = 2.5
 TAILS = "tails"
 
@@ -71,15 +69,18 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
     """The cheap checks, and how many independent points the round is worth."""
     n, count = seen.log_prob.shape
     both = np.concatenate([seen.y, seen.log_prob[..., None]], -1)
-    folded = np.abs(both - np.median(both, (0, 1)))
+    folded = np.abs(both - medians(both))
     ranks = np.concatenate([normal_scores(both), normal_scores(folded)], -1)
-    share, far = between(ranks), between(extremes(ranks[..., : both.shape[-1]]))
+    share = between(ranks.mean(0), _normal_quantiles(n * count).var())
     change = ranks[n // 2 :].mean(0) - ranks[: n // 2].mean(0)
     trend = float(np.max(_t(change)))
 
     mean_error, sd_error = errors(seen.y)
-    heavy = of_few(seen.y) > HEAVY
-    sd_light = np.where(heavy, 0.0, sd_error)  # no length of a run brings the others down
+    few = of_few(seen.y)
+    heavy = few > HEAVY
+    # draws far out come late and together: without them sd and error are both too small
+    sd_light = sd_error * np.sqrt(np.maximum(few / USUAL, 1.0))
+    sd_light = np.where(heavy, 0.0, sd_light)  # no length of a run brings the others down
     error = float(max(mean_error.max(), sd_light.max()))
     tail = np.where(heavy, sd_error, 0.0)
     worst = int(tail.argmax())
@@ -93,7 +94,7 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
     peak, met = spike(seen.log_prob)
     rough = roughness(seen.g)
     names = [*names, "the log-density"] * 2
-    at, out = int(share.argmax()), int(far.argmax())
+    at = int(share.argmax())
     funnel = rough > ROUGH
     advice = f"{FUNNEL} Or else: {MODES}" if funnel else MODES
     found = [
@@ -102,12 +103,6 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
             f"{share.max():.1%} of the variance of {names[at]} lies between particles "
             f"(at most {MIXING:.0%})",
             advice if share.max() > 2 * MIXING else LONGER,
-        ),
-        Check(
-            *("extremes", float(far.max()), MIXING, bool(far.max() <= MIXING)),
-            f"so does {far.max():.1%} of that of being among the {EXTREME:.0%} lowest or highest "
-            f"draws of {names[out]} (at most {MIXING:.0%})",
-            REGION,
         ),
         Check(
             *("precision", error, allowed, error <= allowed),
@@ -149,26 +144,29 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
     return found, count / max(float(share.max()), 1e-9)
 
 
-def between(x: np.ndarray) -> np.ndarray:
-    """The share of the variance that lies between particles, of records, particles and numbers."""
-    found: np.ndarray = x.mean(0).var(0, ddof=1) / np.maximum(x.var((0, 1)), 1e-30)
+def between(means: np.ndarray, variance: Any) -> np.ndarray:
+    """The share of a variance that lies between particles, whose means are given."""
+    found: np.ndarray = means.var(0, ddof=1) / np.maximum(variance, 1e-30)
     return found
 
 
-def extremes(scores: np.ndarray) -> np.ndarray:
-    """Which draws are among the lowest, and which among the highest, by their normal scores?"""
-    edge = statistics.NormalDist().inv_cdf(EXTREME)
-    return np.concatenate([scores < edge, scores > -edge], -1).astype(float)
+def medians(x: np.ndarray) -> np.ndarray:
+    """Over all records and particles."""
+    columns = np.ascontiguousarray(x.reshape(-1, x.shape[-1]).T)
+    columns.sort(axis=1)  # which is faster than to part them
+    middle = columns.shape[1] // 2
+    found: np.ndarray = 0.5 * (columns[:, middle] + columns[:, -1 - middle])
+    return found
 
 
 def errors(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The Monte-Carlo errors of means, in standard deviations, and of log standard deviations, of
     records, particles and numbers."""
     away = values - values.mean((0, 1))
-    variance = np.maximum((away**2).mean((0, 1)), 1e-300)
-    root = math.sqrt(values.shape[1])
+    squares = np.square(away).mean(0)
+    variance, root = np.maximum(squares.mean(0), 1e-300), math.sqrt(values.shape[1])
     mean_error = away.mean(0).std(0, ddof=1) / (root * np.sqrt(variance))
-    return mean_error, (away**2).mean(0).std(0, ddof=1) / (2.0 * root * variance)
+    return mean_error, squares.std(0, ddof=1) / (2.0 * root * variance)
 
 
 def spike(log_prob: np.ndarray) -> tuple[float, float]:
@@ -202,10 +200,12 @@ def slowed(acceptance: np.ndarray) -> bool:
 
 def of_few(values: np.ndarray) -> np.ndarray:
     """The share of every variance that the few farthest draws hold."""
-    squares = (values - values.mean((0, 1))).reshape(-1, values.shape[-1]) ** 2
-    few = max(round(FEW * len(squares)), 1)
-    top = np.partition(squares, len(squares) - few, axis=0)[len(squares) - few :]
-    return top.sum(0) / np.maximum(squares.sum(0), 1e-300)
+    flat = (values - values.mean((0, 1))).reshape(-1, values.shape[-1])
+    squares = np.ascontiguousarray(flat.T) ** 2
+    squares.sort(axis=1)
+    few = max(round(FEW * len(flat)), 1)
+    found: np.ndarray = squares[:, -few:].sum(1) / np.maximum(squares.sum(1), 1e-300)
+    return found
 
 
 def own_check(values: Mapping[str, np.ndarray], allowed: float = ERROR) -> Check:
@@ -236,7 +236,7 @@ def arviz_checks(seen: Round, names: list[str]) -> list[Check]:
     parameter at a time, takes longer than all of this."""
     stats, every = arviz_stats(), -(-seen.log_prob.size // ENOUGH)
     y = seen.y[::every]
-    folded = np.abs(y - np.median(y, (0, 1)))
+    folded = np.abs(y - medians(y))
     chains, ranks, folds = (
         np.moveaxis(by_groups(x), -1, 0) for x in (y, normal_scores(y), normal_scores(folded))
     )
@@ -271,13 +271,15 @@ def arviz_stats() -> Any:
 
 def normal_scores(x: np.ndarray) -> np.ndarray:
     """Ranks over all records and particles, mapped to a standard normal; equals come by chance,
-    since their order in time would look like a trend."""
+    since their order in time would look like a trend. Column by column, each of which a cache
+    holds."""
     flat = x.reshape(-1, x.shape[-1])
     mixed = np.random.default_rng(0).permutation(len(flat))
-    scores = np.empty(flat.shape)
-    order = mixed[flat[mixed].argsort(0)]
-    np.put_along_axis(scores, order, _normal_quantiles(len(flat))[:, None], 0)
-    return scores.reshape(x.shape)
+    columns, quantiles = np.ascontiguousarray(flat[mixed].T), _normal_quantiles(len(flat))
+    scores = np.empty_like(columns)
+    for own, column in zip(scores, columns, strict=True):
+        own[mixed[column.argsort()]] = quantiles
+    return np.ascontiguousarray(scores.T).reshape(x.shape)
 
 
 @functools.cache

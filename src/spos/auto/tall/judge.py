@@ -9,7 +9,7 @@ step, which is kept. The share of it that the noise of the scores makes is known
 import numpy as np
 
 from spos.auto.judge import errors
-from spos.auto.tall.place import FLAT, Place
+from spos.auto.tall.place import ROUGHLY_FLAT, Place
 from spos.auto.verdict import Check
 
 CLOSE = 0.1  # standard deviations, and share of a standard deviation
@@ -17,7 +17,6 @@ NOISE = 0.03
 ERROR = 0.03
 MIXING = 0.15
 TREND = 5.0
-DEEP = 10 * FLAT
 
 LONGER = "The run was as long as it may be: raise num_particles, or batch_size."
 ROUGHER = (
@@ -63,8 +62,9 @@ def checks_of(
             "leave out batch_size.",
         ),
         Check(
-            *("mode", place.steepness, DEEP, place.steepness <= DEEP),
-            f"the score there is {place.steepness:.3f} of a standard deviation's (at most {DEEP})",
+            *("mode", place.steepness, ROUGHLY_FLAT, place.steepness <= ROUGHLY_FLAT),
+            f"the score there is {place.steepness:.3f} of a standard deviation's (at most "
+            f"{ROUGHLY_FLAT})",
             "Give parameters scales near one.",
         ),
         Check(

@@ -23,9 +23,10 @@ from spos.targets.target import Target
 from spos.types import Particles, PyTree
 
 STARTS, BATCHES = 4, 16  # from where, and on how much, a mode is looked for
-CLIMBS, NEWTONS, CHORDS = 150, 8, 25
+CLIMBS, NEWTONS, CHORDS, CURVATURES = 150, 8, 25, 4
 MOST_PARAMETERS = 1000
 FLAT = 0.05  # the length of the score in z, for each parameter, at which a mode is found
+ROUGHLY_FLAT = 10 * FLAT  # single precision may not come nearer
 APART = 1.0  # modes that are so many standard deviations apart are two
 LOWER = 10.0  # nats: a mode that has so much less of the mass does not count
 
@@ -129,28 +130,33 @@ def _on_all(
     target: Target, like: PyTree, theta: np.ndarray, factor: np.ndarray
 ) -> tuple[Place, float] | None:
     """The mode of all the data and its height, from that of a few minibatches."""
-    passes = 0
-    for again in range(2):
+    passes, last = 0, np.inf
+    for _ in range(CURVATURES):
         _, curvature = _second_order(target, like, None, jnp.asarray(theta, jnp.float32))
         passes += 2 * len(theta)
         found = _root(curvature)
         if found is None:
             return None
-        factor, moved, before = found, 0.0, np.inf
+        factor, moved, steepness, kept = found, 0.0, np.inf, theta
         for _ in range(CHORDS):
             score = np.asarray(_full_score(target, like, jnp.asarray(theta, jnp.float32)), float)
-            slope = factor.T @ score
+            slope, before = factor.T @ score, steepness
             steepness = float(np.linalg.norm(slope)) / np.sqrt(len(theta))
             passes += 1
-            if steepness < FLAT or not steepness < before:
+            if not steepness < before:  # too far: back
+                theta, steepness = kept, before
+                break
+            if steepness < FLAT:
                 break
             move = slope / max(1.0, steepness)
-            theta, before = theta + factor @ move, steepness
+            kept, theta = theta, theta + factor @ move
             moved += float(np.linalg.norm(move))
-        if not steepness < 10 * FLAT and again:
-            return None
-        if moved < np.sqrt(len(theta)) and steepness < 10 * FLAT:
-            break  # the curvature was taken near enough
+        near = moved < np.sqrt(len(theta))  # the curvature was taken near enough
+        if near and (steepness < FLAT or not steepness < last / 2.0):
+            break
+        last = steepness
+    if not steepness < ROUGHLY_FLAT:
+        return None
     flat = jnp.asarray(theta, jnp.float32)
     score = np.asarray(_full_score(target, like, flat), np.float64)  # where the centre really is
     steepness = float(np.linalg.norm(factor.T @ score)) / np.sqrt(len(theta))
