@@ -169,7 +169,8 @@ def reference_method(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
 def constrained(model: Any, draws: Any, most: int) -> np.ndarray:
     count = len(jax.tree.leaves(draws)[0])
     rows = np.random.default_rng(0).choice(count, min(count, most), replace=False)
-    return columns(model.constrain({name: jnp.asarray(x)[rows] for name, x in draws.items()}))[1]
+    # by NumPy: JAX would compile for every number of draws, which `spos.fit` of a model does not
+    return columns(model.constrain({name: np.asarray(x)[rows] for name, x in draws.items()}))[1]
 
 
 METHODS: dict[str, Build] = {
