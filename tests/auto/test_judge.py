@@ -8,11 +8,11 @@ from spos.auto.judge import Round, measure, medians
 RECORDS, PARTICLES, SIZE = 200, 100, 4
 
 
-def judged(z, allowed=0.025):
+def judged(z, allowed=0.025, acceptance=1.0):
     """The names of the checks that fail, of independent draws whose scores suit their variances."""
     z = z - z.mean((0, 1))
     log_prob = -0.5 * (z**2).sum(-1)
-    seen = Round(z, log_prob, z, -z / z.var((0, 1)), np.ones(z.shape[:2]))
+    seen = Round(z, log_prob, z, -z / z.var((0, 1)), acceptance * np.ones(z.shape[:2]))
     checks, _ = measure(seen, ["a", "b", "c", "d"], allowed)
     return {check.name for check in checks if not check.passed}
 
@@ -40,6 +40,16 @@ def test_a_spread_that_is_made_by_all_draws_has_the_error_that_it_seems_to_have(
     """It is .005."""
     assert judged(draws, allowed=0.01) == set()
     assert judged(draws, allowed=0.004) == {"precision"}
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_behind_a_wall_particles_have_to_agree_twice_as_well(draws, side):
+    """They differ by .04 of the variance, which is allowed unless moves are rejected at an end."""
+    draws[..., 2] += 0.2 * np.random.default_rng(1).standard_normal(PARTICLES)
+    at_end = side * draws[..., 2] > 2.1
+    assert judged(draws) == set()
+    assert judged(draws, acceptance=np.where(at_end, 0.9, 1.0)) == set()
+    assert judged(draws, acceptance=np.where(at_end, 0.2, 1.0)) == {"mixing"}
 
 
 def test_medians_are_those_of_numpy():

@@ -3,7 +3,9 @@
 The particles are nearly independent copies of the chain. So whatever is averaged over a particle's
 path has M replicates, and its error follows from their spread, with no model of autocorrelation.
 
-    mixing      particles agree: the share of the variance that lies between their means, of ranks
+    mixing      particles agree: the share of the variance that lies between their means, of ranks.
+                Twice as well where moves are rejected at an end of some parameter: what lies beyond
+                is narrow, and found late
     precision   the error of every mean, in standard deviations, and of every log standard deviation
     trend       the second half of the round agrees with the first
     Stein       E[(z - mean) ∂ log p/∂z] = -1 in every whitened direction; a region that is not
@@ -34,6 +36,8 @@ from spos.auto.verdict import Check
 MIXING, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 4.5, 0.05, 0.1, 1.01, 400.0
 ENOUGH = 10_000  # draws, to see the last two
 OWN = 2.0  # times the error that is allowed in whitened coordinates
+END = 0.02  # of the draws are at the lower end of a parameter, and as many at the upper
+WALL = 2 / 3  # of the usual acceptance, which falls only where a region is narrow
 UNEVEN = 1.3  # roughness, from which on the step has to fit the place
 ABOVE, FEW_PARTICLES = 3.0, 0.05  # times the usual height of log p over its median, and of whom
 FEW, HEAVY = 0.001, 0.2  # so many of the draws hold so much of a variance
@@ -72,6 +76,8 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
     folded = np.abs(both - medians(both))
     ranks = np.concatenate([normal_scores(both), normal_scores(folded)], -1)
     share = between(ranks.mean(0), _normal_quantiles(n * count).var())
+    wall = walled(ranks[..., : both.shape[-1]], seen.acceptance)
+    alike = MIXING / 2.0 if wall else MIXING
     change = ranks[n // 2 :].mean(0) - ranks[: n // 2].mean(0)
     trend = float(np.max(_t(change)))
 
@@ -99,9 +105,9 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
     advice = f"{FUNNEL} Or else: {MODES}" if funnel else MODES
     found = [
         Check(
-            *("mixing", float(share.max()), MIXING, bool(share.max() <= MIXING)),
+            *("mixing", float(share.max()), alike, bool(share.max() <= alike)),
             f"{share.max():.1%} of the variance of {names[at]} lies between particles "
-            f"(at most {MIXING:.0%})",
+            f"(at most {alike:.1%})",
             advice if share.max() > 2 * MIXING else LONGER,
         ),
         Check(
@@ -148,6 +154,14 @@ def between(means: np.ndarray, variance: Any) -> np.ndarray:
     """The share of a variance that lies between particles, whose means are given."""
     found: np.ndarray = means.var(0, ddof=1) / np.maximum(variance, 1e-30)
     return found
+
+
+def walled(scores: np.ndarray, acceptance: np.ndarray) -> bool:
+    """Are moves rejected at an end of some parameter, by its normal scores?"""
+    edge = statistics.NormalDist().inv_cdf(END)
+    there = np.concatenate([scores < edge, scores > -edge], -1).reshape(acceptance.size, -1)
+    accepted = acceptance.ravel() @ there.astype(acceptance.dtype)
+    return bool((accepted < WALL * acceptance.mean() * there.sum(0)).any())
 
 
 def medians(x: np.ndarray) -> np.ndarray:
