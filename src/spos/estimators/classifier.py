@@ -17,14 +17,15 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from spos.estimators import choice
+from spos.estimators import stacking
 from spos.estimators.base import NetworkEstimator
+from spos.estimators.stacking import Candidate
 from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.rows import Rows
 from spos.targets import likelihoods
 
-PRIOR_WIDTHS = (5.0, 50.0)  # wide priors suit tables without noise
+CANDIDATES = (Candidate(1.0), Candidate(5.0), Candidate(50.0, colder=10.0))
 
 
 class Entropy(NamedTuple):
@@ -66,11 +67,13 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = False
+    _linear = True
     classes_: np.ndarray
+    prior_shares_: np.ndarray  # of the candidates in the predictions
 
     def __init__(
         self,
-        hidden: Iterable[int] = (50,),
+        hidden: Iterable[int] = (20, 20),
         *,
         class_weight: Mapping[Any, float] | str | None = None,
         n_particles: int = 20,
@@ -195,9 +198,25 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     def _log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
         return self._log_predictive(self._prepared(X), y.astype(np.int32))
 
+    def _log_densities(self, X: np.ndarray, y: np.ndarray, sharpness: np.ndarray) -> np.ndarray:
+        """If outputs were multiplied with each of these numbers: (T, n)."""
+
+        def chances(outputs: np.ndarray) -> np.ndarray:
+            return np.stack([_chances(tau * outputs) for tau in sharpness], axis=1)
+
+        every = self._said(predict.outputs, chances, self._prepared(X))
+        true: np.ndarray = every[np.arange(len(y)), :, y.astype(int)]
+        return np.log(np.maximum(true.T, np.finfo(np.float64).tiny))
+
     def _settle(self, rows: Rows, num_steps: int, most_steps: int, rng: Any) -> int:
-        widths = {"prior_width_": PRIOR_WIDTHS}
-        return choice.settle(self, widths, rows, num_steps, num_steps, rng)  # more hardly pay
+        found = stacking.settled(self, CANDIDATES, rows, num_steps, rng)
+        self.prior_shares_, self.sharpness_ = found
+        self._candidate = CANDIDATES[self.prior_shares_.argmax()]
+        return num_steps  # more hardly pay
+
+    def _shares(self, fresh: bool) -> dict[Candidate, float]:
+        order = np.argsort(-self.prior_shares_, kind="stable")[: None if fresh else 1]
+        return {CANDIDATES[k]: float(s) for k in order if (s := self.prior_shares_[k]) > 0.0}
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         check_classification_targets(y)
