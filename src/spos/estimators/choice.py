@@ -93,10 +93,7 @@ def _terms(model: Any, training: Rows, held_out: Rows, num_steps: int, seed: int
 def after_short_run(
     model: Any, training: Rows, num_steps: int, seed: int, judge: Callable[[], np.ndarray]
 ) -> np.ndarray:
-    """What `judge` finds when an estimator has learnt these rows, in a run shorter than `num_steps`.
-
-    The estimator knows nothing of them afterwards.
-    """
+    """What `judge` finds after a run shorter than `num_steps`, of which nothing is kept."""
     num_steps = max(1, num_steps // SHORTER)
     model.n_iter_ = 0
     model.scaling_ = model._scaling(training)

@@ -9,7 +9,7 @@ tells how sharp all chances are:
 
 The shares are above 0 and have the sum 1. With τ, they maximise
 
-    Σ_n log Σ_k w_k p_k(y_n | x_n; τ)  +  Σ_k log w_k  -  8 (log τ)²,
+    Σ_n log Σ_k w_k p_k(y_n | x_n; τ)  +  Σ_k log w_k  -  2 (log τ)²,
 
 where p_k comes from a short run that did not see row n: the rows are cut into three parts, and each
 part is predicted by a run on the other two. What is not of the rows keeps a few of them from
@@ -29,7 +29,7 @@ import numpy as np
 
 from spos.estimators.choice import after_short_run
 from spos.networks.looks import pooled
-from spos.networks.rows import FEWEST_TO_SPLIT, Rows
+from spos.networks.rows import FEWEST_TO_SPLIT, Rows, padded
 from spos.types import Particles
 
 PARTS = 3
@@ -38,7 +38,7 @@ SMALLEST = 0.05  # share that is worth a run
 ROUNDS = 200  # of EM
 SHARPNESS = 2.0 ** (np.arange(-4, 9) / 4)  # what τ may be
 FAINTEST = -30.0  # log-probability that still counts
-STRICTNESS = 8.0  # log τ is normal a priori, with a standard deviation of a quarter
+STRICTNESS = 2.0  # log τ is normal a priori, with a standard deviation of a half
 
 
 class Candidate(NamedTuple):
@@ -80,31 +80,34 @@ def settled(
     Returns:
         The mixture.
     """
-    few = len(rows.y) < FEWEST_TO_SPLIT
-    terms, weights = [np.empty((len(candidates), len(SHARPNESS), 0))], [np.empty(0)]
-    for training, held_out in () if few else _parts(rows, rng):
-        seed = int(rng.randint(2**31 - 1))
+    terms = [np.empty((len(candidates), len(SHARPNESS), 0))]
+    weights = [np.empty(0)]
+    for training, held_out in _parts(rows, rng):
+        seed, found = int(rng.randint(2**31 - 1)), []
 
         def judge(rows: Rows = held_out) -> np.ndarray:
-            found: np.ndarray = model._log_densities(rows.x, rows.y, SHARPNESS)
-            return found
+            logs: np.ndarray = model._log_densities(model._prepared(rows.x), rows.y, SHARPNESS)
+            return logs
 
-        found = []
         for model._candidate in candidates:
             found.append(after_short_run(model, training, num_steps, seed, judge))
         terms.append(np.stack(found))
-        weights.append(held_out.counted(1.0).weights)
+        weights.append(np.ones(len(held_out.y)) if held_out.weights is None else held_out.weights)
     return best_mixture(np.concatenate(terms, axis=2), np.concatenate(weights))
 
 
 def _parts(rows: Rows, rng: Any) -> Iterator[tuple[Rows, Rows]]:
-    """Rows to learn from and rows that are held out, until enough have been."""
-    order, held_out = rng.permutation(len(rows.y)), 0
-    for part in range(PARTS):
+    """Rows to learn from and rows that are held out, until enough have been.
+
+    The first are filled up as all rows are, so that short runs and long ones share a program.
+    """
+    count, held_out = len(rows.y), 0
+    order, place = rng.permutation(count), np.arange(count) % PARTS
+    for part in range(PARTS if count >= FEWEST_TO_SPLIT else 0):
         if held_out < ENOUGH:
-            outside = np.arange(len(order)) % PARTS == part
-            yield rows.take(order[~outside]), rows.take(order[outside])
-            held_out += int(outside.sum())
+            inside, outside = order[place != part], order[place == part]
+            yield padded(rows.take(inside), count), rows.take(outside)
+            held_out += len(outside)
 
 
 def best_mixture(log_terms: np.ndarray, weights: np.ndarray) -> Mixture:
@@ -120,7 +123,9 @@ def best_mixture(log_terms: np.ndarray, weights: np.ndarray) -> Mixture:
     likely = np.exp(np.maximum(log_terms, FAINTEST))
     tried = [_shares(likely[:, t], weights) for t in range(len(SHARPNESS))]
     scores = [
-        np.log(shares @ likely[:, t]) @ weights + np.log(shares).sum() - STRICTNESS * np.log(tau) ** 2
+        np.log(shares @ likely[:, t]) @ weights
+        + np.log(shares).sum()
+        - STRICTNESS * np.log(tau) ** 2
         for t, (shares, tau) in enumerate(zip(tried, SHARPNESS, strict=True))
     ]
     best = int(np.argmax(scores))

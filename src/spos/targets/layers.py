@@ -99,9 +99,7 @@ def tanh_network(inputs: int, outputs: int, hidden: Sequence[int]) -> Dense:
     return _dense(inputs, outputs, hidden, "tanh")
 
 
-def relu_network(
-    inputs: int, outputs: int, hidden: Sequence[int], linear: bool = False
-) -> Dense:
+def relu_network(inputs: int, outputs: int, hidden: Sequence[int], linear: bool = False) -> Dense:
     """Layers with relu, for Bayesian networks.
 
     Args:
