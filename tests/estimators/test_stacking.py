@@ -9,7 +9,16 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 
 from spos import SPOSClassifier
-from spos.estimators.stacking import SHARPNESS, Candidate, best_mixture, mixed, settled, sharpened
+from spos.estimators import base, stacking
+from spos.estimators.stacking import (
+    SHARPNESS,
+    Candidate,
+    Mixture,
+    best_mixture,
+    mixed,
+    settled,
+    sharpened,
+)
 from spos.networks.rows import Rows
 from spos.targets import relu_network
 
@@ -119,6 +128,45 @@ def test_a_classifier_takes_wide_priors_where_classes_are_sharp(tmp_path):
     again = SPOSClassifier.load(made.save(tmp_path / "sharp.npz"))
     np.testing.assert_array_equal(again.prior_shares_, made.prior_shares_)
     assert again.sharpness_ == made.sharpness_
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """The width of the prior and β of each run, of a mixture that is given."""
+    runs, train = [], base.train
+
+    def told(network, rows, setting, *more, **rest):
+        runs.append((float(network.prior.full_width), setting.beta))
+        return train(network, rows, setting, *more, **rest)
+
+    monkeypatch.setattr(base, "train", told)
+    given = Mixture(np.array([0.2, 0.5, 0.3]), 2.0)
+    monkeypatch.setattr(stacking, "settled", lambda *everything: given)
+    return runs
+
+
+X, LABELS = rng.normal(size=(60, 2)), np.arange(60) % 2
+SMALL = {"n_particles": 2, "average": 5, "num_steps": 50, "beta": 20.0, "random_state": 0}
+
+
+def test_the_largest_share_is_sampled_first_and_goes_on(sampled):
+    model = SPOSClassifier((4,), **SMALL, warm_start=True).fit(X, LABELS)
+    assert sampled == [(5.0, 20.0), (50.0, 200.0), (1.0, 20.0)]
+    assert model.n_iter_ == 50
+    assert len(model.particles_["weights"]["b0"]) == 10
+    model.fit(X, LABELS)
+    assert model.n_iter_ == 100
+    model.partial_fit(X, LABELS)
+    assert sampled[3:] == [(5.0, 20.0)] * 2
+
+
+def test_networks_that_are_kept_are_as_sharp_as_was_found(sampled, monkeypatch):
+    sharp = SPOSClassifier((4,), **SMALL).fit(X, LABELS).particles_["weights"]
+    plain = Mixture(np.array([0.2, 0.5, 0.3]), 1.0)
+    monkeypatch.setattr(stacking, "settled", lambda *everything: plain)
+    soft = SPOSClassifier((4,), **SMALL).fit(X, LABELS).particles_["weights"]
+    for name, times in {"w0": 1.0, "b0": 1.0, "w1": 2.0, "b1": 2.0, "linear": 2.0}.items():
+        np.testing.assert_array_equal(sharp[name], np.float32(times) * soft[name])
 
 
 def test_it_is_near_a_straight_line_where_that_is_right():
