@@ -19,6 +19,8 @@ from spos.estimators.stacking import (
     settled,
     sharpened,
 )
+from spos.io.archive import DamagedFileError
+from spos.networks.plain import Exported
 from spos.networks.rows import Rows
 from spos.targets import relu_network
 
@@ -154,10 +156,10 @@ def test_the_largest_share_is_sampled_first_and_goes_on(sampled):
     assert sampled == [(5.0, 20.0), (50.0, 200.0), (1.0, 20.0)]
     assert model.n_iter_ == 50
     assert len(model.particles_["weights"]["b0"]) == 10
-    model.fit(X, LABELS)
-    assert model.n_iter_ == 100
     model.partial_fit(X, LABELS)
+    model.fit(X, LABELS)
     assert sampled[3:] == [(5.0, 20.0)] * 2
+    assert model.n_iter_ == 50 + 500 + 50
 
 
 def test_networks_that_are_kept_are_as_sharp_as_was_found(sampled, monkeypatch):
@@ -167,6 +169,20 @@ def test_networks_that_are_kept_are_as_sharp_as_was_found(sampled, monkeypatch):
     soft = SPOSClassifier((4,), **SMALL).fit(X, LABELS).particles_["weights"]
     for name, times in {"w0": 1.0, "b0": 1.0, "w1": 2.0, "b1": 2.0, "linear": 2.0}.items():
         np.testing.assert_array_equal(sharp[name], np.float32(times) * soft[name])
+
+
+def test_files_with_other_shares_or_no_numbers_are_refused(sampled, tmp_path):
+    model, path = SPOSClassifier((4,), **SMALL).fit(X, LABELS), tmp_path / "model.npz"
+    for shares in (np.ones(2) / 2, np.zeros(3), np.array([np.nan, 0.5, 0.5])):
+        model.prior_shares_ = shares
+        with pytest.raises(DamagedFileError, match="shares of 3 posteriors"):
+            SPOSClassifier.load(model.save(path))
+    with np.load(model.export(path)) as file:
+        arrays = dict(file)
+    arrays["linear"][0] = np.nan
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match="linear has numbers that are not finite"):
+        Exported.load(path)
 
 
 def test_it_is_near_a_straight_line_where_that_is_right():

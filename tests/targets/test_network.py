@@ -343,6 +343,7 @@ def test_a_linear_network_has_the_exact_posterior():
         (lambda: likelihoods.gaussian(1.0, -1.0), ValueError, "rate.*above 0.*-1.0"),
         (lambda: priors.normal(-1.0), ValueError, "scale.*above 0.*-1.0"),
         (lambda: priors.hierarchical(rate=np.inf), ValueError, "rate.*above 0.*inf"),
+        (lambda: relu_network(D, 1, (H,), linear="yes"), TypeError, "linear.*True or False.*yes"),
         (lambda: network().start(jax.random.key(0), 0, X, Y), ValueError, "num_particles.*at"),
         (lambda: network().posterior(X, Y[:3]), ValueError, "data.*leading axis"),
         (lambda: network().posterior(X, Y, weights=Y[:3]), ValueError, "data.*leading axis"),

@@ -19,13 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from spos.estimators import stacking
 from spos.estimators.base import NetworkEstimator
-from spos.estimators.stacking import Candidate
+from spos.estimators.stacking import CANDIDATES, Candidate
 from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.rows import Rows
 from spos.targets import likelihoods
-
-CANDIDATES = (Candidate(1.0), Candidate(5.0), Candidate(50.0, colder=10.0))
 
 
 class Entropy(NamedTuple):

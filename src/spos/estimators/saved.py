@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spos import checks
+from spos.estimators.stacking import must_be_shares
 from spos.io import archive, npz, schema
 from spos.io.files import whole
 from spos.networks.plain import FORMAT as FORMAT_OF_EXPORTS
@@ -174,6 +175,8 @@ def load(kind: type, path: PathLike) -> Any:
             if name.endswith("_") and value is not None:
                 setattr(estimator, name, value.array() if isinstance(value, Labels) else value)
         _must_scale(estimator.scaling_, estimator.n_features_in_)
+        if found.prior_shares_ is not None:
+            must_be_shares(found.prior_shares_)
         must_fit(estimator.particles_, estimator._network(), at_least=1)
     return estimator
 

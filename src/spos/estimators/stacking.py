@@ -53,6 +53,9 @@ class Candidate(NamedTuple):
     colder: float = 1.0
 
 
+CANDIDATES = (Candidate(1.0), Candidate(5.0), Candidate(50.0, colder=10.0))
+
+
 class Mixture(NamedTuple):
     """Of candidates.
 
@@ -140,6 +143,12 @@ def _shares(likely: np.ndarray, weights: np.ndarray) -> np.ndarray:
         found = 1.0 + found * ((likely / (found @ likely)) @ weights)
         found /= found.sum()
     return found
+
+
+def must_be_shares(shares: np.ndarray) -> None:
+    """Are these what a mixture of `CANDIDATES` may have?"""
+    if shares.shape != (len(CANDIDATES),) or not (shares >= 0.0).all() or not shares.any():
+        raise ValueError(f"there must be shares of {len(CANDIDATES)} posteriors, got {shares}")
 
 
 def mixed(clouds: list[Particles], shares: list[float]) -> Particles:
