@@ -75,6 +75,7 @@ LOCAL = {
     "learners",
     "levels",
     "likelihood",
+    "linear",
     "log_likelihood",
     "logarithm",
     "make_sampler",

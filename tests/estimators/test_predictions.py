@@ -35,7 +35,8 @@ def networks_of(model, x):
     w = {name: np.float64(leaf) for name, leaf in model.particles_["weights"].items()}
     x = (x - model.scaling_.x_centre) / model.scaling_.x_unit
     hidden = np.maximum(x @ w["w0"][:, : x.shape[1]] + w["b0"][:, None], 0.0)  # others are zero
-    return hidden @ w["w1"] + w["b1"][:, None]
+    straight = x @ w["linear"][:, : x.shape[1]] if "linear" in w else 0.0
+    return hidden @ w["w1"] + w["b1"][:, None] + straight
 
 
 def parts_of(model, x):

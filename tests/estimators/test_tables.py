@@ -202,14 +202,3 @@ def test_a_plot_has_bands(model):
     with pytest.raises(ValueError, match=r"feature.*below 3"):
         model.plot(X, feature=3)
     axes.figure.clear()
-
-
-def test_a_classifier_takes_a_wide_prior_where_classes_are_sharp(tmp_path):
-    random = np.random.default_rng(0)
-    x = random.uniform(-1.0, 1.0, (400, 2))
-    sharp = np.sin(4 * x[:, 0]) * np.sin(4 * x[:, 1]) > 0
-    noisy = x[:, 0] + random.normal(size=400) > 0
-    made = SPOSClassifier((20,), n_particles=5, num_steps=5000, random_state=0)
-    assert made.fit(x, noisy).prior_width_ == 5.0
-    assert made.fit(x, sharp).prior_width_ == 50.0
-    assert SPOSClassifier.load(made.save(tmp_path / "sharp.npz")).prior_width_ == 50.0

@@ -343,6 +343,7 @@ def test_a_linear_network_has_the_exact_posterior():
         (lambda: likelihoods.gaussian(1.0, -1.0), ValueError, "rate.*above 0.*-1.0"),
         (lambda: priors.normal(-1.0), ValueError, "scale.*above 0.*-1.0"),
         (lambda: priors.hierarchical(rate=np.inf), ValueError, "rate.*above 0.*inf"),
+        (lambda: relu_network(D, 1, (H,), linear="yes"), TypeError, "linear.*True or False.*yes"),
         (lambda: network().start(jax.random.key(0), 0, X, Y), ValueError, "num_particles.*at"),
         (lambda: network().posterior(X, Y[:3]), ValueError, "data.*leading axis"),
         (lambda: network().posterior(X, Y, weights=Y[:3]), ValueError, "data.*leading axis"),
@@ -362,3 +363,14 @@ def test_units_in_rows_and_rows_of_the_table_in_columns_say_the_same(hidden):
     turned, plain = wide.apply(drawn, X), wide.apply(drawn, X[None])[0]
     assert turned.shape == (N, 2)
     np.testing.assert_allclose(turned, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("hidden", [(4,), (300,)])
+def test_a_linear_connection_adds_a_straight_line(hidden):
+    straight = relu_network(D, 2, hidden, linear=True)
+    drawn = straight.init(jax.random.key(0))
+    np.testing.assert_array_equal(drawn["linear"], np.zeros((D, 2)))  # at first
+    layers = {name: leaf for name, leaf in drawn.items() if name != "linear"}
+    drawn["linear"] = rng.normal(size=(D, 2)).astype(np.float32)
+    expected = relu_network(D, 2, hidden).apply(layers, X) + X @ drawn["linear"]
+    np.testing.assert_allclose(straight.apply(drawn, X), expected, rtol=1e-4, atol=1e-4)

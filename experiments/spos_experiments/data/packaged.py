@@ -73,6 +73,22 @@ TUNED: dict[str, Packaged] = {  # on which defaults may be tuned
     "bupa": _keel("bupa"),
     "contraceptive": _keel("contraceptive"),
     "heart": _keel("heart"),
+    # five tables of classes tell little; none here is a judged one under another name, as wdbc is
+    "australian": _keel("australian"),
+    "banana": _keel("banana"),
+    "breast": _keel("breast"),
+    "ionosphere": _keel("ionosphere"),
+    "led7digit": _keel("led7digit"),
+    "mammographic": _keel("mammographic"),
+    "penbased": _keel("penbased"),
+    "phoneme": _keel("phoneme"),
+    "satimage": _keel("satimage"),
+    "sonar": _keel("sonar"),
+    "spambase": _keel("spambase"),
+    "texture": _keel("texture"),
+    "twonorm": _keel("twonorm"),
+    "wine": _keel("wine"),
+    "wisconsin": _keel("wisconsin"),
 }
 JUDGED: dict[str, Packaged] = {  # on which nothing is ever tuned
     "griliches": _r("Ecdat/Griliches", "lw", *IN_1980),

@@ -135,6 +135,12 @@ def test_a_job_makes_the_files_that_the_experiment_reads(tmp_path):
     assert len(found.claims) == 4  # none of CatBoost, which was not asked for
 
 
+def test_classes_have_more_splits():
+    settings = Settings(tables=("diabetes", "breast_cancer"), methods=("ridge", "logistic"))
+    numbers, classes = ("diabetes", 0, "ridge"), ("breast_cancer", 0, "logistic")
+    assert parts(settings, 0) == [numbers, *[(classes[0], n, classes[2]) for n in range(5)]]
+
+
 def test_rivals_alone_make_no_claim(tmp_path):
     settings = Settings(tables=("diabetes",), methods=("ridge",), splits=1, rows=100)
     (found,) = results(settings, 0, quiet, tmp_path)

@@ -16,7 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from spos import checks
-from spos.estimators import saved, streamed, useful
+from spos.estimators import saved, stacking, streamed, useful
+from spos.estimators.stacking import Candidate
 from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.looks import pooled
@@ -79,8 +80,10 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         self.progress = progress
 
     _numbers: ClassVar[bool]  # are targets numbers, or classes?
+    _linear: ClassVar[bool] = False  # is there a linear connection beside the hidden layers?
     _step_share: float = 1.0  # of the method's own step
-    prior_width_: float = 5.0  # weights into a unit from which on their prior narrows
+    _candidate = Candidate(5.0)  # what is sampled at present
+    sharpness_: float = 1.0  # outputs of networks are multiplied with it
     n_features_in_: int
     n_iter_: int
     n_rows_seen_: float
@@ -125,20 +128,33 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             self.scaling_ = self._scaling(seen)
             self.n_iter_ = 0
         self.n_rows_seen_ = training.total
-        trained = self._train(
-            training,
-            num_steps,
-            fresh,
-            int(rng.randint(2**31 - 1)),
-            last_step=0.1,
-            validation=validation,
-            patience=self.patience,
-            average=self.average,
-        )
-        self.particles_ = trained.particles
-        self.validation_scores_ = np.asarray(trained.scores)
+        before, runs = self.n_iter_, []
+        shares = self._shares(fresh)
+        for self._candidate in shares:
+            self.n_iter_ = before
+            trained = self._train(
+                training,
+                num_steps,
+                fresh,
+                int(rng.randint(2**31 - 1)),
+                last_step=0.1,
+                validation=validation,
+                patience=self.patience,
+                average=self.average,
+            )
+            runs.append(trained)
+            if trained.interrupted:
+                break
+        self.n_iter_ = before + runs[0].num_steps
+        pool = stacking.mixed([run.particles for run in runs], [*shares.values()])
+        self.particles_ = stacking.sharpened(pool, self.sharpness_)
+        self.validation_scores_ = np.asarray(runs[0].scores)
         useful.warn_if_not(self, seen, validation)
         return self
+
+    def _shares(self, fresh: bool) -> dict[Candidate, float]:
+        """What is sampled, and its share in the predictions, the largest first."""
+        return {self._candidate: 1.0}
 
     def _settle(self, rows: Rows, num_steps: int, most_steps: int, rng: Any) -> int:
         """Decide what was left open, and give the number of steps."""
@@ -166,6 +182,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             unit = np.where(np.isinf(first.x_unit), 1.0, first.x_unit)
             self.scaling_ = first._replace(x_unit=unit)
             self.n_iter_ = 0
+        self._candidate = next(iter(self._shares(fresh=False)))
         new = rows.total
         rows = rows.counted((self.n_rows_seen_ + new) / new)
         epoch = math.ceil(len(rows.y) / checks.whole("batch_size", self.batch_size))
@@ -241,7 +258,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
                 self.method,
                 self.step_size,
                 last_step,
-                self.beta,
+                self._candidate.colder * checks.positive("beta", self.beta),
                 batch_size=self.batch_size,
                 step_share=self._step_share,
             ),
@@ -271,8 +288,10 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             )
         outputs, likelihood = self._outputs()
         inputs = round_columns(self.n_features_in_)
-        plain = relu_network(inputs, outputs, tuple(self.hidden))
-        return bnn(plain, likelihood=likelihood, prior=priors.normal(full_width=self.prior_width_))
+        hidden = tuple(self.hidden)
+        plain = relu_network(inputs, outputs, hidden, self._linear and hidden != ())
+        prior = priors.normal(full_width=self._candidate.width)
+        return bnn(plain, likelihood=likelihood, prior=prior)
 
     def _inputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

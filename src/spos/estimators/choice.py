@@ -6,7 +6,7 @@ is larger by more than one standard error of the differences. Then the steps are
 a short run of twice the steps is better by as much. All runs share one program.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,12 +82,24 @@ def settle(
 
 def _terms(model: Any, training: Rows, held_out: Rows, num_steps: int, seed: int) -> np.ndarray:
     """The log-density of the rows that are held out, after a run shorter than `num_steps`."""
+
+    def judge() -> np.ndarray:
+        found: np.ndarray = model._log_density(held_out.x, held_out.y)
+        return found
+
+    return after_short_run(model, training, num_steps, seed, judge)
+
+
+def after_short_run(
+    model: Any, training: Rows, num_steps: int, seed: int, judge: Callable[[], np.ndarray]
+) -> np.ndarray:
+    """What `judge` finds after a run shorter than `num_steps`, of which nothing is kept."""
     num_steps = max(1, num_steps // SHORTER)
     model.n_iter_ = 0
     model.scaling_ = model._scaling(training)
     average = min(LOOKS, model.average)
     run = model._train(training, num_steps, True, seed, last_step=0.1, looks=LOOKS, average=average)
     model.particles_ = run.particles
-    found: np.ndarray = model._log_density(held_out.x, held_out.y)
+    found = judge()
     del model.particles_
     return found

@@ -17,14 +17,13 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from spos.estimators import choice
+from spos.estimators import stacking
 from spos.estimators.base import NetworkEstimator
+from spos.estimators.stacking import CANDIDATES, Candidate
 from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.rows import Rows
 from spos.targets import likelihoods
-
-PRIOR_WIDTHS = (5.0, 50.0)  # wide priors suit tables without noise
 
 
 class Entropy(NamedTuple):
@@ -37,15 +36,21 @@ class Entropy(NamedTuple):
 class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """A Bayesian neural network for classes, two or more, of any label.
 
+    Predictions are those of a mixture of three posteriors, from a narrow prior to a wide one that
+    is sampled colder: `prior_shares_` are their shares, and `sharpness_` is what outputs were
+    multiplied with, both chosen by rows that short runs did not see (`stacking.py`).
+
     Args:
-        hidden: widths of the hidden layers (relu); () is a linear model.
+        hidden: widths of the hidden layers (relu), beside which a linear connection stands; () is a
+            linear model.
         class_weight: how often a row of each class counts: a dict, "balanced", or None, once.
         n_particles: networks that are sampled together.
         method: "spos", "svgd", "sgld", "psgld", … (`spos.networks.methods.METHODS`).
         beta: 1/β is the weight of Langevin drift and noise, in "spos" and "pos".
         step_size: of the first steps; it falls to a tenth along half a cosine. By default it is the
             method's own, less for wide networks.
-        num_steps: at most. By default 40 epochs, but 2,000 to 20,000 steps, or 1,200 for few rows.
+        num_steps: of each posterior, at most. By default 40 epochs, but 2,000 to 20,000 steps, or
+            1,200 for few rows.
         batch_size: rows in a step.
         average: predict with the particles of so many evaluations of the validation set (there are
             50 in a whole run), not only with the last.
@@ -53,7 +58,8 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
             500 rows at most, and none below 50 rows. 0 trains on all rows and takes all steps.
         patience: evaluations without a better prediction of the validation set before training
             stops, in the second half of the steps.
-        warm_start: `fit` goes on from the particles and the scaling it has.
+        warm_start: `fit` goes on from the particles and the scaling it has, with the posterior that
+            has the largest share.
         random_state: as in scikit-learn; the same number gives the same bits.
         progress: show a progress line; by default only on a terminal.
 
@@ -66,11 +72,13 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
     """
 
     _numbers = False
+    _linear = True
     classes_: np.ndarray
+    prior_shares_: np.ndarray  # of the candidates in the predictions
 
     def __init__(
         self,
-        hidden: Iterable[int] = (50,),
+        hidden: Iterable[int] = (20, 20),
         *,
         class_weight: Mapping[Any, float] | str | None = None,
         n_particles: int = 20,
@@ -193,11 +201,30 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
         return self._log_density(X, self._places(y))
 
     def _log_density(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return self._log_predictive(self._prepared(X), y.astype(np.int32))
+        return self._log_predictive(self._prepared(X), y)
+
+    def _log_predictive(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return self._log_densities(x, y, np.ones(1))[0]  # by the program of `predict_proba`
+
+    def _log_densities(self, x: np.ndarray, y: np.ndarray, sharpness: np.ndarray) -> np.ndarray:
+        """If outputs were multiplied with each of these numbers: (T, n)."""
+
+        def each(outputs: np.ndarray) -> np.ndarray:
+            return np.stack([_chances(number * outputs) for number in sharpness], axis=1)
+
+        chances = self._said(predict.outputs, each, x)[np.arange(len(y)), :, y.astype(int)]
+        logs: np.ndarray = np.log(np.maximum(chances.T, np.finfo(np.float64).tiny))
+        return logs
 
     def _settle(self, rows: Rows, num_steps: int, most_steps: int, rng: Any) -> int:
-        widths = {"prior_width_": PRIOR_WIDTHS}
-        return choice.settle(self, widths, rows, num_steps, num_steps, rng)  # more hardly pay
+        found = stacking.settled(self, CANDIDATES, rows, num_steps, rng)
+        self.prior_shares_, self.sharpness_ = found
+        self._candidate = CANDIDATES[self.prior_shares_.argmax()]
+        return num_steps  # more hardly pay
+
+    def _shares(self, fresh: bool) -> dict[Candidate, float]:
+        order = np.argsort(-self.prior_shares_, kind="stable")[: None if fresh else 1]
+        return {CANDIDATES[k]: float(s) for k in order if (s := self.prior_shares_[k]) > 0.0}
 
     def _encode(self, y: np.ndarray, known: bool) -> np.ndarray:
         check_classification_targets(y)

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from spos import checks
+from spos.estimators.stacking import must_be_shares
 from spos.io import archive, npz, schema
 from spos.io.files import whole
 from spos.networks.plain import FORMAT as FORMAT_OF_EXPORTS
@@ -25,7 +26,7 @@ from spos.targets.layers import Dense
 from spos.targets.network import BayesianNetwork
 from spos.types import Particles, PathLike
 
-FORMAT = 3
+FORMAT = 4
 LABEL_KINDS = "biufUO"  # of NumPy: truth values, whole and real numbers, strings, Python's own
 
 
@@ -68,7 +69,8 @@ class Saved(NamedTuple):
     n_outputs_: int | None = None
     noise_: str | None = None
     target_transform_: str | None = None
-    prior_width_: float | None = None
+    prior_shares_: np.ndarray | None = None
+    sharpness_: float = 1.0
     feature_names_in_: Labels | None = None
 
 
@@ -143,6 +145,7 @@ def export(estimator: Any, path: PathLike) -> Path:
     arrays = {name: np.asarray(leaf) for name, leaf in weights.items()}
     arrays |= {f"scaling.{name}": np.asarray(v) for name, v in estimator.scaling_._asdict().items()}
     about: dict[str, Any] = {"format": FORMAT_OF_EXPORTS, "layers": len(weights) // 2}
+    about["linear"] = "linear" in weights
     about["classes"] = None
     if network.likelihood.classes:
         about["classes"] = Labels.of("classes_", estimator.classes_).values
@@ -172,6 +175,8 @@ def load(kind: type, path: PathLike) -> Any:
             if name.endswith("_") and value is not None:
                 setattr(estimator, name, value.array() if isinstance(value, Labels) else value)
         _must_scale(estimator.scaling_, estimator.n_features_in_)
+        if found.prior_shares_ is not None:
+            must_be_shares(found.prior_shares_)
         must_fit(estimator.particles_, estimator._network(), at_least=1)
     return estimator
 

@@ -22,7 +22,7 @@ import numpy as np
 FARTHEST = 12.0  # units that an input is away from its centre, at most
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-FORMAT = "spos export 1"
+FORMAT = "spos export 2"
 Number = Any  # a float, or an array with an entry for each outcome
 
 
@@ -144,9 +144,10 @@ class Exported:
         self.arrays, self.about = arrays, about
         fields: dict[str, Any] = {name: arrays[f"scaling.{name}"] for name in Scaling._fields}
         self.scaling = Scaling(**fields)
-        for n in range(about["layers"]):
-            if not all(np.isfinite(arrays[f"{kind}{n}"]).all() for kind in "wb"):
-                raise ValueError(f"layer {n} has numbers that are not finite")
+        weights = [f"{kind}{n}" for n in range(about["layers"]) for kind in "wb"]
+        for name in [*weights, *(["linear"] if about["linear"] else [])]:
+            if not np.isfinite(arrays[name]).all():
+                raise ValueError(f"{name} has numbers that are not finite")
         self._must_predict()
 
     @classmethod
@@ -226,10 +227,12 @@ class Exported:
             wanted = f"(n, {len(self.scaling.x_centre)})"
             raise ValueError(f"X must have the shape {wanted}, got {X.shape}")
         layers = self.about["layers"]
-        x = self.scaling.inputs(X)[None]
+        inputs = x = self.scaling.inputs(X)[None]
         for n in range(layers):
             x = x @ self.arrays[f"w{n}"][:, : x.shape[2]] + self.arrays[f"b{n}"][:, None]
             x = np.maximum(x, 0.0) if n < layers - 1 else x
+        if self.about["linear"]:
+            x = x + inputs @ self.arrays["linear"][:, : inputs.shape[2]]
         result: np.ndarray = x.astype(np.float64)
         return result
 

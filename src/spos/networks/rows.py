@@ -90,10 +90,11 @@ def round_columns(count: int) -> int:
     return power if power == 8 or count > 3 * power // 4 else 3 * power // 4
 
 
-def padded(rows: Rows) -> Rows:
-    """The same posterior with a round number of rows, which come again and count for less."""
+def padded(rows: Rows, fewest: int = 0) -> Rows:
+    """The same posterior with a round number of rows, at least that of `fewest`: rows come again
+    and count for less."""
     count = len(rows.y)
-    again = np.arange(round_rows(count)) % count
+    again = np.arange(round_rows(max(count, fewest))) % count
     weights = np.ones(count) if rows.weights is None else rows.weights
     shared = weights / np.bincount(again)
     return Rows(rows.x[again], rows.y[again], shared[again].astype(np.float32))

@@ -4,7 +4,8 @@
     relu    for Bayesian networks: weights N(0, 1 / (fan in + 1))
 
 Biases start at 0. The input may have any leading axes. `masks` multiply the hidden units of the
-layers, where dropout leaves some of them out.
+layers, where dropout leaves some of them out. A linear connection from the inputs to the outputs
+may stand beside the layers, for what a straight line says; it starts at 0, too.
 
 The units of narrow relu networks stand in rows and the rows of the table in columns: the score of
 many small networks then takes less time.
@@ -47,6 +48,7 @@ class Dense(Value):
 
     sizes: tuple[int, ...] = static()
     activation: Activation = static()
+    linear: bool = static(default=False)  # is there a linear connection beside them?
 
     def init(self, key: jax.Array) -> PyTree:
         """The first weights and biases, as a dict."""
@@ -57,10 +59,16 @@ class Dense(Value):
         ):
             theta[f"w{n}"] = _FIRST[self.activation](k, *shape)
             theta[f"b{n}"] = jnp.zeros(shape[1])
+        if self.linear:
+            theta["linear"] = jnp.zeros((self.sizes[0], self.sizes[-1]))
         return theta
 
     def apply(self, theta: PyTree, x: jax.Array, masks: Sequence[jax.Array] = ()) -> jax.Array:
         """The outputs for inputs with any leading axes."""
+        outputs = self._layers(theta, x, masks)
+        return outputs + x @ theta["linear"] if self.linear else outputs
+
+    def _layers(self, theta: PyTree, x: jax.Array, masks: Sequence[jax.Array]) -> jax.Array:
         last = len(self.sizes) - 2
         if self.activation == "relu" and x.ndim == 2 and not masks and max(self.sizes) <= NARROW:
             x = x.T
@@ -91,13 +99,14 @@ def tanh_network(inputs: int, outputs: int, hidden: Sequence[int]) -> Dense:
     return _dense(inputs, outputs, hidden, "tanh")
 
 
-def relu_network(inputs: int, outputs: int, hidden: Sequence[int]) -> Dense:
+def relu_network(inputs: int, outputs: int, hidden: Sequence[int], linear: bool = False) -> Dense:
     """Layers with relu, for Bayesian networks.
 
     Args:
         inputs: the number of inputs.
         outputs: the number of outputs.
         hidden: the widths of the hidden layers.
+        linear: is there a linear connection from the inputs to the outputs beside the layers?
 
     Returns:
         The network, with `init` and `apply`.
@@ -107,7 +116,7 @@ def relu_network(inputs: int, outputs: int, hidden: Sequence[int]) -> Dense:
         >>> network.apply(network.init(jax.random.key(0)), jnp.ones((10, 3))).shape
         (10, 1)
     """
-    return _dense(inputs, outputs, hidden, "relu")
+    return _dense(inputs, outputs, hidden, "relu", checks.switch("linear", linear))
 
 
 def network(init: Callable[[jax.Array], PyTree], apply: Callable[..., jax.Array]) -> Network:
@@ -130,6 +139,12 @@ _FIRST = {"tanh": _glorot, "relu": _scaled}
 _ACTIVATIONS = {"tanh": jnp.tanh, "relu": jax.nn.relu}
 
 
-def _dense(inputs: int, outputs: int, hidden: Sequence[int], activation: Activation) -> Dense:
+def _dense(
+    inputs: int,
+    outputs: int,
+    hidden: Sequence[int],
+    activation: Activation,
+    linear: bool = False,
+) -> Dense:
     first, last = checks.whole("inputs", inputs), checks.whole("outputs", outputs)
-    return Dense((first, *checks.wholes("hidden", hidden), last), activation)
+    return Dense((first, *checks.wholes("hidden", hidden), last), activation, linear)
