@@ -54,6 +54,8 @@ def test_behind_a_wall_particles_have_to_agree_twice_as_well(draws, side):
 
 def test_medians_are_those_of_numpy():
     rng = np.random.default_rng(0)
-    for records in (3, 4):
-        x = rng.standard_normal((records, 5, 2))
+    for records, size in [(3, 2), (4, 2), (4, 1)]:
+        x = rng.standard_normal((records, 5, size))
+        given = x.copy()
         np.testing.assert_allclose(medians(x), np.median(x, (0, 1)))
+        np.testing.assert_array_equal(x, given)

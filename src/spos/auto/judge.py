@@ -166,7 +166,7 @@ def walled(scores: np.ndarray, acceptance: np.ndarray) -> bool:
 
 def medians(x: np.ndarray) -> np.ndarray:
     """Over all records and particles."""
-    columns = np.ascontiguousarray(x.reshape(-1, x.shape[-1]).T)
+    columns = x.reshape(-1, x.shape[-1]).T.copy()
     columns.sort(axis=1)  # which is faster than to part them
     middle = columns.shape[1] // 2
     found: np.ndarray = 0.5 * (columns[:, middle] + columns[:, -1 - middle])
