@@ -4,6 +4,7 @@ from pathlib import Path
 
 from spos_experiments.frame import record
 from spos_experiments.paper.regression.findings import LABELS, regression_table
+from spos_experiments.paper.tables.findings import best_first
 
 HERE = Path(__file__).parents[3]
 PAGE = (HERE / "docs" / "tables.md").read_text()
@@ -23,6 +24,33 @@ def test_the_page_quotes_the_regressions():
         assert f"{rmse[method]:.1f} and {ll[method]:.1f} for {LABELS[method]}" in WORDS
     for cost in made.numbers["cost"].values():
         assert f"{cost['ratio']:.2f}" in WORDS
+
+
+MEASURES = {
+    "numbers": {
+        "nll": "negative log-likelihood",
+        "crps": "CRPS",
+        "coverage": "90 % coverage error",
+        "rmse": "RMSE",
+    },
+    "classes": {
+        "log_loss": "log-loss (classes)",
+        "ece": "calibration error (classes)",
+        "error": "error (classes)",
+    },
+}
+
+
+def test_the_page_quotes_the_ranks_of_the_estimators():
+    ranks = recorded("tables").numbers["ranks"]
+    lines = PAGE.replace("**", "").splitlines()
+    for part, labels in MEASURES.items():
+        for measure, label in labels.items():
+            by = dict(ranks[part][measure])
+            ours = by.pop("SPOS")
+            (first, best), (second, next_best) = best_first(by)[:2]
+            told = f"| {label} | {ours:.2f} | {first} {best:.2f} | {second} {next_best:.2f} |"
+            assert told in lines
 
 
 def test_the_page_quotes_the_digits():
