@@ -28,6 +28,9 @@ OWN = {
     "mnist": (
         "400-400: the average of the networks knows better",
         "800-800: the average of the networks knows better",
+        "400-400: SPOS is wrong on at most",
+        "800-800: SPOS is wrong on at most",
+        "LeNet: ",
     ),
 }
 

@@ -36,16 +36,15 @@ ABOUT = "Short runs on images of digits, each with one thing changed, judged by 
 CHANGES: dict[str, dict[str, dict[str, Any]]] = {
     "dense": {
         "as chosen": {},
-        "SVGD": {"method": "svgd"},
         "no input noise": {"input_noise": 0.0},
-        "minibatches from all images": {"passes": False},
-        "batches of 100": {"batch": 100},
-        "half the step": {"step_size": 5e-4},
-        "σ = 0.1": {"prior_scale": 0.1},
+        "minibatches drawn anew": {"passes": False},
+        "half the step": {"step_size": 1e-3},
+        "σ = 0.3": {"prior_scale": 0.3},
     },
     "lenet": {
         "as chosen": {},
-        "no input noise": {"input_noise": 0.0},
+        "more input noise": {"input_noise": 0.9},
+        "twice the step": {"step_size": 2e-3},
     },
 }
 
@@ -61,8 +60,8 @@ class Settings:
     data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
     held: float = 1 / 6
     hidden: tuple[int, ...] = (400, 400)
-    epochs: tuple[tuple[str, int], ...] = (("dense", 15), ("lenet", 4))
-    particles: tuple[tuple[str, int], ...] = (("dense", 5), ("lenet", 3))
+    epochs: tuple[tuple[str, int], ...] = (("dense", 40), ("lenet", 4))
+    particles: tuple[tuple[str, int], ...] = (("dense", 1), ("lenet", 2))
 
     def quick(self) -> "Settings":
         return dataclasses.replace(

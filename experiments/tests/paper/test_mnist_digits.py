@@ -156,7 +156,8 @@ def test_each_size_has_its_scale():
         (("lenet", 128, "ensemble"), settings.lenet),
     ):
         plan, repeats = plans[key]
-        assert (plan.particles, plan.batch, plan.epochs, repeats) == scale
+        assert (plan.particles, plan.batch, plan.epochs, repeats) == scale[:4]
+        assert plan.input_noise == scale.input_noise
     assert ("dense", 400, "ensemble") not in plans
     assert ("lenet", 128, "sgd") not in plans
     short = dataclasses.replace(settings, epochs=3, seeds=1)

@@ -12,17 +12,19 @@ REPEATED = ("spos", "svgd")  # of other methods there is one run
 
 
 class Scale(NamedTuple):
-    """How much is spent on networks of a size."""
+    """How much is spent on networks of a size, and how they are trained."""
 
     particles: int
     batch: int
     epochs: int  # at most
     seeds: int  # at most
+    input_noise: float = 0.9
+    step_share: float = 1.0  # of the tuned step size
 
 
 USUAL = Scale(particles=5, batch=500, epochs=100, seeds=3)
-LARGE = Scale(particles=5, batch=500, epochs=30, seeds=1)
-LENET = Scale(particles=5, batch=100, epochs=10, seeds=1)
+LARGE = Scale(particles=3, batch=500, epochs=25, seeds=1)
+LENET = Scale(particles=3, batch=100, epochs=8, seeds=1, input_noise=0.5, step_share=0.5)
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,6 @@ class Settings:
     channels: tuple[int, ...] = (12, 32, 128)  # of LeNet, and its units
     averaged: int = 5  # epochs at the end whose networks all take part, if they are many
     held: float = 1 / 60  # of the training images, to watch the error
-    input_noise: float = 0.5
     passes: bool = True
     tuned: tuple[tuple[str, float, float], ...] = (  # step sizes and σ
         ("spos", 2e-3, 1.0),
@@ -101,6 +102,6 @@ class Settings:
             many = averaged = 1
         return protocol.Plan(
             *(method, network, hidden, many, epochs, scale.batch),
-            *(step_size, prior_scale, self.beta, self.bandwidth, averaged),
-            *(self.input_noise, self.passes),
+            *(scale.step_share * step_size, prior_scale, self.beta, self.bandwidth, averaged),
+            *(scale.input_noise, self.passes),
         )
