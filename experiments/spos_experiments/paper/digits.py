@@ -1,8 +1,8 @@
-"""`spos paper digits`: what helps networks with digits? One thing changed at a time.
+"""`spos paper digits`: what helps networks with digits? A thing or two changed at a time.
 
 Short runs of `spos paper mnist`, judged by a sixth of the training images that took no part in the
 training; test images are not looked at. The first line of each network is what the others change
-one thing of. A share p of n images is uncertain by sqrt(p (1 - p) / n), but two lines are judged
+a thing or two of. A share p of n images is uncertain by sqrt(p (1 - p) / n), but two lines are judged
 by the same images: their difference is less uncertain than either.
 
     spos paper digits --data DIR
@@ -31,7 +31,9 @@ from spos_experiments.paper.mnist.findings import error, size_name
 __all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
 TITLE = "Digits: what helps"
-ABOUT = "Short runs on images of digits, each with one thing changed, judged by validation images."
+ABOUT = (
+    "Short runs on images of digits, each with a thing or two changed, judged by validation images."
+)
 
 CHANGES: dict[str, dict[str, dict[str, Any]]] = {
     "dense": {
@@ -43,8 +45,8 @@ CHANGES: dict[str, dict[str, dict[str, Any]]] = {
     },
     "lenet": {
         "as chosen": {},
-        "more input noise": {"input_noise": 0.9},
-        "twice the step": {"step_size": 2e-3},
+        "half the step": {"step_size": 1e-3},
+        "half the step, more noise": {"step_size": 1e-3, "input_noise": 0.9},
     },
 }
 
@@ -60,6 +62,7 @@ class Settings:
     data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
     held: float = 1 / 6
     hidden: tuple[int, ...] = (400, 400)
+    averaged: int = 5  # epochs at the end, at most
     epochs: tuple[tuple[str, int], ...] = (("dense", 40), ("lenet", 4))
     particles: tuple[tuple[str, int], ...] = (("dense", 1), ("lenet", 2))
 
@@ -81,7 +84,7 @@ class Settings:
             epochs = dict(self.epochs)[network]
             plan = usual.plan("spos", network, hidden)._replace(
                 epochs=epochs,
-                averaged=min(epochs, usual.averaged),
+                averaged=min(epochs, self.averaged),
                 particles=dict(self.particles)[network],
             )
             for label, change in CHANGES[network].items():

@@ -24,9 +24,8 @@ RECORDED = Path(__file__).parents[2] / "results" / "mnist" / "runs"
 QUICK = mnist.Settings().quick()
 THREE = {
     "methods": ("spos",),
-    "usual": Scale(4, 100, 3, 1),
+    "usual": Scale(4, 100, 3, 1, averaged=2),
     "epochs": 3,
-    "averaged": 2,
 }
 
 
@@ -124,7 +123,7 @@ def test_a_run_goes_on_after_an_interruption(tmp_path, monkeypatch, whole, after
 
 
 def test_the_networks_of_the_last_epochs_are_averaged(tmp_path, digits):
-    plan = QUICK.plan("spos", "dense", (16, 16))._replace(epochs=3)
+    plan = QUICK.plan("spos", "dense", (16, 16))._replace(epochs=3, averaged=2)
     seen = {}
     trained = protocol.run(plan, digits.train, 0, tmp_path / "run", seen.__setitem__)
     assert list(seen) == [1, 2, 3]

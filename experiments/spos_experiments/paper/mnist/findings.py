@@ -148,7 +148,7 @@ def findings(settings: Settings, runs: Mapping[Plan, Sequence[Outcome]]) -> Find
                 for plan, one in outcomes.items()
             ],
             "Means over runs with different seeds, ± a standard error. Many networks answer by "
-            f"their average after each of the last {settings.averaged} epochs.",
+            "their average after each of the last epochs.",
         ),
     )
 

@@ -19,12 +19,12 @@ class Scale(NamedTuple):
     epochs: int  # at most
     seeds: int  # at most
     input_noise: float = 0.9
-    step_share: float = 1.0  # of the tuned step size
+    averaged: int = 5  # epochs at the end whose networks all take part, if they are many
 
 
 USUAL = Scale(particles=5, batch=500, epochs=100, seeds=3)
-LARGE = Scale(particles=3, batch=500, epochs=25, seeds=1)
-LENET = Scale(particles=3, batch=100, epochs=8, seeds=1, input_noise=0.5, step_share=0.5)
+LARGE = Scale(particles=3, batch=500, epochs=20, seeds=1)
+LENET = Scale(particles=3, batch=100, epochs=6, seeds=1, input_noise=0.5, averaged=2)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,6 @@ class Settings:
     large_from: int = 800  # units of a layer
     lenet: Scale = LENET
     channels: tuple[int, ...] = (12, 32, 128)  # of LeNet, and its units
-    averaged: int = 5  # epochs at the end whose networks all take part, if they are many
     held: float = 1 / 60  # of the training images, to watch the error
     passes: bool = True
     tuned: tuple[tuple[str, float, float], ...] = (  # step sizes and σ
@@ -97,11 +96,11 @@ class Settings:
         ((step_size, prior_scale),) = [
             (h, width) for name, h, width in self.tuned if name == method
         ]
-        averaged = min(self.averaged, epochs)
+        averaged = min(scale.averaged, epochs)
         if method in protocol.ALONE:
             many = averaged = 1
         return protocol.Plan(
             *(method, network, hidden, many, epochs, scale.batch),
-            *(scale.step_share * step_size, prior_scale, self.beta, self.bandwidth, averaged),
+            *(step_size, prior_scale, self.beta, self.bandwidth, averaged),
             *(scale.input_noise, self.passes),
         )
