@@ -1,9 +1,9 @@
-"""`spos paper digits`: what helps networks with digits? A thing or two changed at a time.
+"""`spos paper digits`: what helps networks with digits? One thing changed at a time.
 
 Short runs of `spos paper mnist`, judged by a sixth of the training images that took no part in the
 training; test images are not looked at. The first line of each network is what the others change
-a thing or two of. A share p of n images is uncertain by sqrt(p (1 - p) / n), but two lines are judged
-by the same images: their difference is less uncertain than either.
+one thing of. A share p of n images is uncertain by sqrt(p (1 - p) / n), but all lines are
+judged by the same images: a difference of two is less uncertain than either.
 
     spos paper digits --data DIR
     spos paper digits --datasets digits --networks lenet
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spos.io.figures import COLOURS
 from spos.io.html import Table
 from spos_experiments.data import load
 from spos_experiments.frame import draw as drawing
@@ -31,9 +32,7 @@ from spos_experiments.paper.mnist.findings import error, size_name
 __all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
 TITLE = "Digits: what helps"
-ABOUT = (
-    "Short runs on images of digits, each with a thing or two changed, judged by validation images."
-)
+ABOUT = "Short runs on images of digits, each with one thing changed, judged by validation images."
 
 CHANGES: dict[str, dict[str, dict[str, Any]]] = {
     "dense": {
@@ -46,7 +45,7 @@ CHANGES: dict[str, dict[str, dict[str, Any]]] = {
     "lenet": {
         "as chosen": {},
         "half the step": {"step_size": 1e-3},
-        "half the step, more noise": {"step_size": 1e-3, "input_noise": 0.9},
+        "half the input noise": {"input_noise": 0.25},
     },
 }
 
@@ -161,8 +160,8 @@ def draw(record: Record) -> list[Drawing]:
         "errors on validation images; filled: all networks together, open: one of them",
     )
     for at, row in enumerate(rows):
-        axes.plot(100 * row["error"], -at, "o", color="C0")
-        axes.plot(100 * row["single_error"], -at, "o", color="C0", mfc="white")
+        axes.plot(100 * row["error"], -at, "o", color=COLOURS["spos"])
+        axes.plot(100 * row["single_error"], -at, "o", color=COLOURS["spos"], mfc="white")
     names = [f"{size_name(row['network'], row['hidden'])}: {row['change']}" for row in rows]
     axes.set_yticks([-n for n in range(len(rows))], names)
     axes.set_xlabel("wrong, %")

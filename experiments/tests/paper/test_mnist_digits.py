@@ -157,8 +157,10 @@ def test_each_size_has_its_scale():
         plan, repeats = plans[key]
         assert (plan.particles, plan.batch, plan.epochs, repeats) == scale[:4]
         assert plan.input_noise == scale.input_noise
-    assert ("dense", 400, "ensemble") not in plans
-    assert ("lenet", 128, "sgd") not in plans
+    assert ("dense", 400, "sgld") not in plans
+    asked = dataclasses.replace(settings, methods=("sgld", "dropout"))
+    found = {(plan.network, plan.method) for plan, _ in asked.plans()}
+    assert found == {("dense", "sgld"), ("dense", "dropout"), ("lenet", "sgld")}
     short = dataclasses.replace(settings, epochs=3, seeds=1)
     assert {(p.epochs, n) for p, n in short.plans()} == {(3, 1)}
 
@@ -235,20 +237,19 @@ def test_a_pass_shows_every_image_once(posterior, digits):
 
 
 def test_a_convolution_is_a_product_of_patches():
-    x = jax.random.normal(jax.random.key(0), (3, 4, 9, 9))
-    w = jax.random.normal(jax.random.key(1), (4, 5, 5, 6))
+    x = jax.random.normal(jax.random.key(0), (3, 9, 9, 4))
+    w = jax.random.normal(jax.random.key(1), (5, 5, 3, 6))
     seen = patches(x, 5)
-    by_shift = jnp.moveaxis(w, 0, 2)[:, :, :3].reshape(-1, 6)  # pixels of the patch, then channels
-    made = (by_shift.T @ seen.reshape(len(seen), -1)).reshape(6, 4, 5, 5)
+    made = (w.reshape(-1, 6).T @ seen.reshape(len(seen), -1)).reshape(6, 5, 5, 4)
     exact = jax.lax.conv_general_dilated(
-        x, w[:3], (1, 1), "VALID", dimension_numbers=("CNHW", "IHWO", "CNHW")
+        x, w, (1, 1), "VALID", dimension_numbers=("CHWN", "HWIO", "CHWN")
     )
     np.testing.assert_allclose(made, exact, rtol=1e-4, atol=1e-4)
 
 
 def test_the_largest_of_four_pixels():
-    image = jnp.arange(25.0).reshape(1, 1, 5, 5)
-    np.testing.assert_array_equal(largest(image)[0, 0], [[6, 8], [16, 18]])
+    image = jnp.arange(25.0).reshape(1, 5, 5, 1)
+    np.testing.assert_array_equal(largest(image)[0, :, :, 0], [[6, 8], [16, 18]])
 
 
 def test_lenet_answers_for_every_image(digits):

@@ -45,7 +45,7 @@ def draw(record: Record) -> list[Drawing]:
         if row["particles"] > 1:
             right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=COLOURS[row["method"]], lw=1)
     right.set_ylabel("entropy, nats")
-    right.tick_params(axis="x", labelsize=8)
+    right.tick_params(axis="x", labelsize=8, labelrotation=35)
     size = size_name(rows[0]["network"], rows[0]["hidden"])
     titles = ("Wrong answers", f"Confidence, {size}", f"Doubt, {size}")
     for axes, title in zip((left, middle, right), titles, strict=True):

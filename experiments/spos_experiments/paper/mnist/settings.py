@@ -8,8 +8,6 @@ from typing import NamedTuple
 from spos_experiments.frame.options import option
 from spos_experiments.paper.mnist import protocol
 
-REPEATED = ("spos", "svgd")  # of other methods there is one run
-
 
 class Scale(NamedTuple):
     """How much is spent on networks of a size, and how they are trained."""
@@ -18,13 +16,22 @@ class Scale(NamedTuple):
     batch: int
     epochs: int  # at most
     seeds: int  # at most
+    methods: tuple[str, ...] = ("spos", "svgd")  # unless others are asked for
     input_noise: float = 0.9
     averaged: int = 5  # epochs at the end whose networks all take part, if they are many
 
 
 USUAL = Scale(particles=5, batch=500, epochs=100, seeds=3)
 LARGE = Scale(particles=3, batch=500, epochs=20, seeds=1)
-LENET = Scale(particles=3, batch=100, epochs=6, seeds=1, input_noise=0.5, averaged=2)
+LENET = Scale(
+    particles=3,
+    batch=64,
+    epochs=10,
+    seeds=1,
+    methods=protocol.ALLOWED["lenet"],
+    input_noise=0.5,
+    averaged=2,
+)
 
 
 @dataclass(frozen=True)
@@ -35,12 +42,14 @@ class Settings:
     networks: tuple[str, ...] = option(
         ("dense", "lenet"), "which networks", choices=("dense", "lenet")
     )
-    methods: tuple[str, ...] = option(protocol.METHODS, "which methods", choices=protocol.METHODS)
+    methods: tuple[str, ...] = option(
+        (), "which methods (default: of each network some)", choices=protocol.METHODS
+    )
     hidden: tuple[tuple[int, ...], ...] = option(
         ((400, 400), (800, 800)), "units of each hidden layer of dense networks", at_least=1
     )
     epochs: int = option(100, "passes over the images, at most", at_least=1)
-    seeds: int = option(3, "repeats of SPOS and SVGD, counted from the seed, at most", at_least=1)
+    seeds: int = option(2, "independent repeats, counted from the seed, at most", at_least=1)
     data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
     usual: Scale = USUAL
     large: Scale = LARGE
@@ -80,10 +89,9 @@ class Settings:
             sizes.append(("lenet", self.channels))
         for network, hidden in sizes:
             scale = self.scale(network, hidden)
-            for method in self.methods:
-                if method in protocol.USUAL[network]:
-                    repeats = min(self.seeds, scale.seeds) if method in REPEATED else 1
-                    yield self.plan(method, network, hidden), repeats
+            for method in self.methods or scale.methods:
+                if method in protocol.ALLOWED[network]:
+                    yield self.plan(method, network, hidden), min(self.seeds, scale.seeds)
 
     def scale(self, network: str, hidden: tuple[int, ...]) -> Scale:
         if network == "lenet":
