@@ -38,9 +38,9 @@ CHANGES: dict[str, dict[str, dict[str, Any]]] = {
     "dense": {
         "as chosen": {},
         "no input noise": {"input_noise": 0.0},
+        "σ = 0.3": {"prior_scale": 0.3},
         "minibatches drawn anew": {"passes": False},
         "half the step": {"step_size": 1e-3},
-        "σ = 0.3": {"prior_scale": 0.3},
     },
     "lenet": {
         "as chosen": {},
@@ -55,14 +55,12 @@ class Settings:
     datasets: tuple[str, ...] = option(
         ("mnist",), "which images", choices=("mnist", "digits"), one=True
     )
-    networks: tuple[str, ...] = option(
-        ("dense", "lenet"), "which networks", choices=("dense", "lenet")
-    )
+    networks: tuple[str, ...] = option(("dense",), "which networks", choices=("dense", "lenet"))
     data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
     held: float = 1 / 6
     hidden: tuple[int, ...] = (400, 400)
     averaged: int = 5  # epochs at the end, at most
-    epochs: tuple[tuple[str, int], ...] = (("dense", 40), ("lenet", 4))
+    epochs: tuple[tuple[str, int], ...] = (("dense", 30), ("lenet", 4))
     particles: tuple[tuple[str, int], ...] = (("dense", 1), ("lenet", 2))
 
     def quick(self) -> "Settings":

@@ -8,9 +8,11 @@ from spos_experiments.frame.perform import perform
 from spos_experiments.paper import digits
 from spos_experiments.paper.mnist import settings as mnist
 
+BOTH = dataclasses.replace(digits.Settings(), networks=("dense", "lenet"))
+
 
 def test_a_line_changes_one_thing():
-    plans = list(digits.Settings().plans())
+    plans = list(BOTH.plans())
     for network in ("dense", "lenet"):
         (first, base), *others = [each for each in plans if each[1].network == network]
         assert first == "as chosen"
@@ -21,7 +23,7 @@ def test_a_line_changes_one_thing():
 
 def test_what_was_chosen_is_what_the_digits_are_run_with():
     for network, hidden in (("dense", (400, 400)), ("lenet", mnist.Settings().channels)):
-        base = next(p for _, p in digits.Settings().plans() if p.network == network)
+        base = next(p for _, p in BOTH.plans() if p.network == network)
         full = mnist.Settings().plan("spos", network, hidden)
         same = dict.fromkeys(("particles", "epochs", "averaged"))
         assert base._replace(**same) == full._replace(**same)
