@@ -43,7 +43,7 @@ def draw(record: Record) -> list[Drawing]:
         right.plot(KINDS, values, "o-", ms=4, color=tint, lw=width)
         alone = [row["single_entropy"][kind] for kind in KINDS]
         if row["particles"] > 1:
-            right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=COLOURS[row["method"]], lw=1)
+            right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=tint, lw=1)
     right.set_ylabel("entropy, nats")
     right.tick_params(axis="x", labelsize=8, labelrotation=35)
     size = size_name(rows[0]["network"], rows[0]["hidden"])
