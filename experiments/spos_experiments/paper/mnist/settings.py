@@ -28,7 +28,7 @@ LENET = Scale(
     batch=64,
     epochs=10,
     seeds=1,
-    methods=("spos", "ensemble"),
+    methods=("spos", "sgld", "ensemble"),
     input_noise=0.5,
     averaged=2,
 )
