@@ -28,6 +28,12 @@ OWN = {
     "mnist": (
         "400-400: the average of the networks knows better",
         "800-800: the average of the networks knows better",
+        "400-400: SPOS is wrong on at most",
+        "800-800: SPOS is wrong on at most",
+        "LeNet: SPOS is wrong on at most",
+        "LeNet: SPOS errs no more often",
+        "LeNet: the average of the networks knows better",
+        "LeNet: SPOS doubts more",
     ),
 }
 

@@ -24,7 +24,7 @@ SYNTHETIC = ("gaussian", "particles", "posterior", "multimode", "toys", "collaps
 ON_REQUEST = (
     *("variance", "methods", "control", "learning", "committee", "gymnasium"),
     *("accuracy", "trajectories", "tall", "interaction"),
-    *("regression", "functions", "grades", "tables", "bde", "mnist"),
+    *("regression", "functions", "grades", "tables", "bde", "digits", "mnist"),
 )
 EXPERIMENTS = (*SYNTHETIC, *ON_REQUEST)
 

@@ -36,7 +36,7 @@ def ran(tmp_path_factory):
 APART = (
     *("theory", "control", "learning", "committee", "gymnasium"),
     *("accuracy", "tall", "interaction", "functions", "regression"),
-    *("grades", "tables", "bde", "mnist"),
+    *("grades", "tables", "bde", "digits", "mnist"),
 )
 every = pytest.mark.parametrize("name", [n for n in paper.EXPERIMENTS if n not in APART])
 

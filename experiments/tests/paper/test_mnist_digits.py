@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.ndimage import maximum_filter
 
 from spos.io import archive
 from spos.networks.trainer import sampler_of
@@ -15,11 +16,17 @@ from spos_experiments.frame import resume
 from spos_experiments.frame.perform import perform
 from spos_experiments.paper import mnist
 from spos_experiments.paper.mnist import protocol
-from spos_experiments.paper.mnist.findings import entropy, error
+from spos_experiments.paper.mnist.findings import claims, entropy, error, percent
+from spos_experiments.paper.mnist.networks import largest, lenet, patches
+from spos_experiments.paper.mnist.settings import Scale
 
 RECORDED = Path(__file__).parents[2] / "results" / "mnist" / "runs"
 QUICK = mnist.Settings().quick()
-THREE = {"methods": ("spos",), "epochs": 3, "averaged": 2}
+THREE = {
+    "methods": ("spos",),
+    "usual": Scale(4, 100, 3, 1, averaged=2),
+    "epochs": 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +48,8 @@ def test_odd_images(digits):
     np.testing.assert_array_equal(digits.odd["turned"][0].reshape(8, 8), np.rot90(image))
     total = digits.odd["inverted"][0] + digits.test.x[0]
     np.testing.assert_allclose(total, total[0], rtol=1e-4)
+    filled = digits.odd["filled"][0].reshape(8, 8)
+    np.testing.assert_array_equal(filled, maximum_filter(image, (2, 2)))
 
 
 def test_entropy_and_error():
@@ -51,10 +60,10 @@ def test_entropy_and_error():
 
 @pytest.fixture(scope="module")
 def dropout(digits):
-    plan = QUICK.plan("dropout", (16, 16))
+    plan = QUICK.plan("dropout", "dense", (16, 16))._replace(input_noise=0.0, passes=False)
     model = protocol.network(plan, 64)
     start = model.start(jax.random.key(0), 1, digits.train.x, digits.train.y)
-    setting = protocol.setting(plan, model)
+    setting = protocol.setting(plan, model, 0)
     return sampler_of(model, digits.train, setting, 100, start).target, start
 
 
@@ -114,7 +123,7 @@ def test_a_run_goes_on_after_an_interruption(tmp_path, monkeypatch, whole, after
 
 
 def test_the_networks_of_the_last_epochs_are_averaged(tmp_path, digits):
-    plan = QUICK.plan("spos", (16, 16))._replace(epochs=3)
+    plan = QUICK.plan("spos", "dense", (16, 16))._replace(epochs=3, averaged=2)
     seen = {}
     trained = protocol.run(plan, digits.train, 0, tmp_path / "run", seen.__setitem__)
     assert list(seen) == [1, 2, 3]
@@ -133,46 +142,195 @@ def test_the_networks_of_the_last_epochs_are_averaged(tmp_path, digits):
 
 
 def test_single_networks_are_not_averaged():
-    assert QUICK.plan("sgd", (16, 16)).particles == 1
-    assert QUICK.plan("sgd", (16, 16)).averaged == 1
+    assert QUICK.plan("sgd", "dense", (16, 16)).particles == 1
+    assert QUICK.plan("sgd", "dense", (16, 16)).averaged == 1
 
 
-def test_wide_networks_are_fewer_and_take_fewer_epochs():
+def test_each_size_has_its_scale():
     settings = mnist.Settings()
-    usual, wide = (settings.plan("spos", hidden) for hidden in settings.hidden)
-    assert (usual.particles, usual.epochs) == (settings.particles, settings.epochs)
-    assert (wide.particles, wide.epochs) == (settings.large_particles, settings.large_epochs)
-    short = dataclasses.replace(settings, epochs=3)
-    assert short.plan("spos", (800, 800)).epochs == 3
+    plans = {(p.network, max(p.hidden), p.method): (p, n) for p, n in settings.plans()}
+    for key, scale in (
+        (("dense", 400, "spos"), settings.usual),
+        (("dense", 800, "svgd"), settings.large),
+        (("lenet", 128, "ensemble"), settings.lenet),
+    ):
+        plan, repeats = plans[key]
+        assert (plan.particles, plan.batch, plan.epochs) == scale[:3]
+        assert repeats == min(settings.seeds, scale.seeds)
+        assert plan.input_noise == scale.input_noise
+    assert ("dense", 400, "sgld") not in plans
+    asked = dataclasses.replace(settings, methods=("sgld", "dropout"))
+    found = {(plan.network, plan.method) for plan, _ in asked.plans()}
+    assert found == {("dense", "sgld"), ("dense", "dropout"), ("lenet", "sgld")}
+    short = dataclasses.replace(settings, epochs=3, seeds=1)
+    assert {(p.epochs, n) for p, n in short.plans()} == {(3, 1)}
 
 
 def test_recorded_runs_are_found():
     """A change of a setting's name or type would forget hours of runs."""
     settings = mnist.Settings()
-    plans = [settings.plan(method, size) for size in settings.hidden for method in settings.methods]
     names = {
-        f"{mnist.name('mnist', plan)}-{resume.mark(plan, settings.held)}-seed0.npz"
-        for plan in plans
+        f"{mnist.name('mnist', plan)}-{resume.mark(plan, settings.held)}-seed{seed}.npz"
+        for plan, seed in mnist.jobs(settings, 0)
     }
     assert names == {path.name for path in RECORDED.glob("*.npz")}
 
 
 def test_every_method_is_built(digits):
-    """Single networks climb; others are the library's."""
+    """Single networks climb; others are the library's. Their images have noise."""
     algorithms = {}
     for name in protocol.METHODS:
-        plan = QUICK.plan(name, (16, 16))
+        plan = QUICK.plan(name, "dense", (16, 16))
         model = protocol.network(plan, 64)
         start = model.start(jax.random.key(0), 1, digits.train.x, digits.train.y)
-        sampler = sampler_of(model, digits.train, protocol.setting(plan, model), 100, start)
+        sampler = sampler_of(model, digits.train, protocol.setting(plan, model, 0), 100, start)
         algorithms[name] = sampler.algorithm
-        assert isinstance(sampler.target, protocol.Dropout) == (name == "dropout")
-    library = {"spos": "spos", "rmsprop": "svgd", "svgd": "svgd", "sgld": "psgld"}
-    assert algorithms == {**library, "sgd": "svgd", "dropout": "svgd"}
+        target = sampler.target
+        assert isinstance(target, protocol.Dropout) == (name == "dropout")
+        assert isinstance(target.exact if name == "dropout" else target, protocol.Shown)
+    climbs = dict.fromkeys(("ensemble", "rmsprop"), "climb")
+    library = {"spos": "spos", "svgd": "svgd", "sgld": "psgld"}
+    assert algorithms == {**library, **climbs, "sgd": "svgd", "dropout": "svgd"}
+
+
+@pytest.fixture(scope="module")
+def posterior(digits):
+    model = protocol.network(QUICK.plan("spos", "dense", (16, 16)), 64)
+    start = model.start(jax.random.key(0), 2, digits.train.x, digits.train.y)
+    return model.posterior(digits.train.x, digits.train.y, 200), start
+
+
+def shown(posterior, noise, passes, seed=3):
+    return protocol.Shown(posterior, noise, jnp.asarray(seed), passes=passes)
+
+
+def test_noise_is_on_the_pixels_of_a_batch_and_nowhere_else(posterior):
+    exact, start = posterior
+    noisy, key = shown(exact, 0.5, passes=False), jax.random.key(1)
+    with_noise, without = noisy.draw(key), exact.draw(key)
+    np.testing.assert_array_equal(with_noise.examples["y"], without.examples["y"])
+    np.testing.assert_array_equal(with_noise.weights, without.weights)
+    noise = with_noise.examples["x"] - without.examples["x"]
+    assert abs(float(noise.mean())) < 0.5 * 6 / np.sqrt(noise.size)
+    assert abs(float(noise.std()) / 0.5 - 1.0) < 6 / np.sqrt(2 * noise.size)
+    again = noisy.draw(jax.random.key(2)).examples["x"]
+    assert not np.allclose(again - exact.draw(jax.random.key(2)).examples["x"], noise)
+    for a, b in zip(*(jax.tree.leaves(t.score(start)) for t in (noisy, exact)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_pass_shows_every_image_once(posterior, digits):
+    exact, _ = posterior
+    order, each = shown(exact, 0.0, passes=True), len(digits.train.y) // 200
+
+    def seen(target, epoch):
+        batches = [target.draw(jax.random.key(9), epoch * each + n) for n in range(each)]
+        np.testing.assert_allclose(batches[0].weights, len(digits.train.y) / 200)
+        return np.concatenate([batch.examples["x"] for batch in batches])
+
+    first = seen(order, 0)
+    distinct = len(np.unique(digits.train.x, axis=0))
+    missing = len(digits.train.y) - len(first)
+    assert len(np.unique(first, axis=0)) >= distinct - missing
+    assert not np.array_equal(first, seen(order, 1))
+    assert not np.array_equal(first, seen(shown(exact, 0.0, passes=True, seed=4), 0))
+    np.testing.assert_array_equal(first, seen(order, 0))
+
+
+def test_a_convolution_is_a_product_of_patches():
+    x = jax.random.normal(jax.random.key(0), (3, 9, 9, 4))
+    w = jax.random.normal(jax.random.key(1), (5, 5, 3, 6))
+    seen = patches(x, 5)
+    made = (w.reshape(-1, 6).T @ seen.reshape(len(seen), -1)).reshape(6, 5, 5, 4)
+    exact = jax.lax.conv_general_dilated(
+        x, w, (1, 1), "VALID", dimension_numbers=("CHWN", "HWIO", "CHWN")
+    )
+    np.testing.assert_allclose(made, exact, rtol=1e-4, atol=1e-4)
+
+
+def test_the_largest_of_four_pixels():
+    image = jnp.arange(25.0).reshape(1, 5, 5, 1)
+    np.testing.assert_array_equal(largest(image)[0, :, :, 0], [[6, 8], [16, 18]])
+
+
+def test_lenet_answers_for_every_image(digits):
+    network = lenet(64, (3, 4), 5, 10)
+    theta = network.init(jax.random.key(0))
+    assert {name: leaf.shape for name, leaf in theta.items() if name[0] == "w"} == {
+        "w0": (4, 3),
+        "w1": (12, 4),
+        "w2": (4, 5),
+        "w3": (5, 10),
+    }
+    said = network.apply(theta, digits.test.x[:7])
+    assert said.shape == (7, 10)
+    np.testing.assert_allclose(said[2:3], network.apply(theta, digits.test.x[2:3]), rtol=1e-4)
+    assert lenet(784, (12, 32), 128, 10).init(jax.random.key(0))["w2"].shape == (512, 128)
+
+
+def test_lenet_learns(tmp_path):
+    settings = {"networks": ("lenet",), "lenet": Scale(2, 50, 8, 1), "channels": (4, 6, 12)}
+    made = perform(
+        "mnist", tmp_path, quick=True, changed={**settings, "epochs": 8, "methods": ("ensemble",)}
+    )
+    (row,) = made.numbers["rows"]
+    assert row["network"] == "lenet"
+    assert row["error"] < 0.6  # chance is 0.9
+
+
+def outcomes(**errors):
+    """Made-up runs of LeNet or of dense networks, by method: errors in per cent."""
+    made = {}
+    for method, each in errors.items():
+        blank = dict.fromkeys(mnist.Outcome._fields, 0.05)
+        doubt = dict.fromkeys(("test", "turned", "inverted", "filled"), 0.5)
+        if method == "ensemble":
+            doubt = {**doubt, "filled": 0.6, "turned": 0.4, "inverted": 0.4}
+        made[method] = [
+            mnist.Outcome(
+                **{
+                    **blank,
+                    "error": error / 100,
+                    "nll": 0.04,
+                    "reliability": np.zeros((3, 2)),
+                    "entropy": doubt,
+                    "single_entropy": dict.fromkeys(doubt, 0.45),
+                }
+            )
+            for error in each
+        ]
+    return made
+
+
+def verdicts(network, hidden, real=True, **errors):
+    plan = mnist.Settings().plan("spos", network, hidden)
+    runs = {plan._replace(method=name): ones for name, ones in outcomes(**errors).items()}
+    return [claim.verdict for claim in claims(runs, real)]
+
+
+def test_the_rules_give_every_verdict():
+    dense = "dense", (400, 400)
+    good = verdicts(*dense, spos=[1.2, 1.24], svgd=[1.2, 1.3])
+    assert good == ["holds", "holds", "holds", "holds"]
+    bad = verdicts(*dense, spos=[1.4, 1.34], svgd=[1.2, 1.3])
+    assert bad == ["not seen", "not seen", "not seen", "holds"]
+    between = verdicts(*dense, spos=[1.25, 1.27], svgd=[1.2, 1.3], sgld=[1.5])
+    assert between == ["holds", "not seen", "holds only when against SGLD", "holds"]
+    assert verdicts(*dense, real=False, spos=[1.0]) == ["holds"]
+    conv = verdicts("lenet", (12, 32, 128), spos=[0.6], ensemble=[0.6])
+    assert conv[:2] == ["holds", "holds"]
+    assert conv[2] == "holds only when with SPOS"
+    assert conv[3] == "holds only when on turned; or inverted"
+    assert verdicts("lenet", (12, 32, 128), spos=[0.61], ensemble=[0.6])[:2] == ["not seen"] * 2
+
+
+def test_errors_of_several_seeds_have_a_standard_error():
+    assert percent([0.0125]) == "1.25"
+    assert percent([0.0120, 0.0130]) == "1.25 ± 0.05"
 
 
 def test_particles_say_their_chances(digits):
-    plan = QUICK.plan("spos", (16, 16))
+    plan = QUICK.plan("spos", "dense", (16, 16))
     model = protocol.network(plan, 64)
     start = model.start(jax.random.key(0), 3, digits.train.x, digits.train.y)
     found = protocol.chances(plan, start, digits.test.x[:5])

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from spos_experiments.frame import record
+from spos_experiments.paper.mnist.findings import percent
 from spos_experiments.paper.regression.findings import LABELS, regression_table
 from spos_experiments.paper.tables.findings import best_first
 
@@ -57,5 +58,11 @@ def test_the_page_quotes_the_digits():
     made = recorded("mnist")
     assert made.table.markdown() in PAGE
     for row in made.numbers["rows"]:
-        if row["method"] in LABELS:  # the particle methods
-            assert f"{100 * row['error']:.2f} %" in WORDS
+        assert f"{percent(row['errors'])} %" in WORDS
+
+
+def test_the_page_quotes_what_helps_with_digits():
+    made = recorded("digits")
+    assert made.table.markdown() in PAGE
+    for row in made.numbers["rows"][:2]:
+        assert f"{100 * row['error']:.2f} %" in WORDS

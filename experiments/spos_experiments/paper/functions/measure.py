@@ -129,7 +129,8 @@ def image_part(table: Table, split: int, validate: bool) -> tuple[protocol.Part,
     if validate:
         return protocol.Part(sets.train, sets.validation, 1.0), []
     whole = Rows(*map(np.concatenate, zip(sets.train[:2], sets.validation[:2], strict=True)))
-    return protocol.Part(whole, sets.test, 1.0), [sets.test.x, *sets.odd.values()]
+    odd = [sets.odd[kind] for kind in ("turned", "inverted")]
+    return protocol.Part(whole, sets.test, 1.0), [sets.test.x, *odd]
 
 
 def judge_images(

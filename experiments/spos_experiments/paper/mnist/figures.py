@@ -8,13 +8,11 @@ from spos.io.figures import COLOURS, OTHER
 from spos_experiments.frame import draw as drawing
 from spos_experiments.frame.experiment import Drawing
 from spos_experiments.frame.record import Record
-from spos_experiments.paper.mnist.findings import LABELS, units
-
-KINDS = ("test", "turned", "inverted")
+from spos_experiments.paper.mnist.findings import KINDS, LABELS, size_name
 
 
 def label(row: dict[str, Any]) -> str:
-    return f"{LABELS[row['method']]} {units(row['hidden'])}"
+    return f"{LABELS[row['method']]} {size_name(row['network'], row['hidden'])}"
 
 
 def draw(record: Record) -> list[Drawing]:
@@ -45,10 +43,10 @@ def draw(record: Record) -> list[Drawing]:
         right.plot(KINDS, values, "o-", ms=4, color=tint, lw=width)
         alone = [row["single_entropy"][kind] for kind in KINDS]
         if row["particles"] > 1:
-            right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=COLOURS[row["method"]], lw=1)
+            right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=tint, lw=1)
     right.set_ylabel("entropy, nats")
-    right.tick_params(axis="x", labelsize=8)
-    size = units(rows[0]["hidden"])
+    right.tick_params(axis="x", labelsize=8, labelrotation=35)
+    size = size_name(rows[0]["network"], rows[0]["hidden"])
     titles = ("Wrong answers", f"Confidence, {size}", f"Doubt, {size}")
     for axes, title in zip((left, middle, right), titles, strict=True):
         axes.set_title(title, fontsize=9.5)

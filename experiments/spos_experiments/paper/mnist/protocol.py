@@ -1,11 +1,14 @@
 """Networks that tell digits apart: their data, their methods, and how one is trained.
 
-Two layers of ReLU units, y ~ softmax(f(x)), weights ~ N(0, σ²). Pixels have the mean 0 and the
-standard deviation 1 of all training pixels together. Some training images are set apart to watch
-the error with; no setting is chosen by a test image.
+Two layers of ReLU units, or a convolutional network (`networks.py`), y ~ softmax(f(x)), weights
+~ N(0, σ²). Pixels have the mean 0 and the standard deviation 1 of all training pixels together, and
+in training noise of a standard deviation ν, made anew in every step. Minibatches are pieces of one
+pass after another over the shuffled images. Some training images are set
+apart to watch the error with; no setting is chosen by a test image.
 
     spos, svgd, sgld    M networks, drifts divided by their running root mean square
-    rmsprop             one network, which climbs the posterior the same way
+    ensemble            M networks that climb the posterior the same way, each on its own
+    rmsprop             one of them
     sgd                 one network, gradient steps with momentum
     dropout             the same, with half of the units left out at random in every step
 
@@ -23,11 +26,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from scipy.ndimage import maximum_filter
 from scipy.special import softmax
 
 import spos
+from spos.dynamics.moves import Langevin, Move
+from spos.dynamics.noise import normal_matrix
+from spos.dynamics.preconditioners import Preconditioner
 from spos.networks import predict
-from spos.networks.methods import Method, Options
+from spos.networks.methods import Method, Options, method_called
 from spos.networks.rows import Rows, Scaling, scaled
 from spos.networks.trainer import Setting, Trained, first_networks, train
 from spos.targets import (
@@ -39,15 +46,20 @@ from spos.targets import (
     relu_network,
     score_particles,
 )
-from spos.types import Batch, Particles, PyTree
+from spos.targets.layers import AnyNetwork
+from spos.targets.shuffle import permuted
+from spos.types import Batch, Particles, PyTree, State
+from spos.values import described
 from spos_experiments.data import Table
+from spos_experiments.paper.mnist.networks import lenet
 
 CLASSES, FLOOR, MOMENTUM, DROPPED = 10, 0.01, 0.9, 0.5
 LEAST = 1e-30  # chance
 
-METHODS = ("spos", "rmsprop", "sgd", "dropout", "svgd", "sgld")
+METHODS = ("spos", "svgd", "sgld", "ensemble", "rmsprop", "sgd", "dropout")
 ALONE = ("rmsprop", "sgd", "dropout")  # one network
-LIBRARY = {"spos": "spos", "rmsprop": "svgd", "svgd": "svgd", "sgld": "psgld"}  # and their names
+ALLOWED = {"dense": METHODS, "lenet": tuple(name for name in METHODS if name not in ALONE)}
+LIBRARY = {"spos": "spos", "svgd": "svgd", "sgld": "psgld"}  # and their names
 
 
 class Sets(NamedTuple):
@@ -61,7 +73,8 @@ class Plan(NamedTuple):
     """All that shapes one run but its images and its seed."""
 
     method: str
-    hidden: tuple[int, ...]
+    network: str  # "dense" or "lenet"
+    hidden: tuple[int, ...]  # units of dense layers; of LeNet two numbers of channels, and units
     particles: int
     epochs: int
     batch: int
@@ -70,6 +83,8 @@ class Plan(NamedTuple):
     beta: float
     bandwidth: float  # of the kernel of spos and svgd
     averaged: int  # epochs at the end whose networks all take part
+    input_noise: float  # ν
+    passes: bool  # over shuffled images, instead of minibatches that are drawn anew
 
 
 def sets(table: Table, share: float) -> Sets:
@@ -86,11 +101,62 @@ def sets(table: Table, share: float) -> Sets:
     side = round(pixels.shape[1] ** 0.5)
     square = pixels[test].reshape(-1, side, side)
     turned = np.rot90(square, axes=(1, 2)).reshape(len(test), -1)
+    filled = maximum_filter(square, (1, side // 3, side // 3))  # large shapes, as clothes are
     odd = {
         "turned": scaling.inputs(turned),
         "inverted": scaling.inputs(brightest - pixels[test]),
+        "filled": scaling.inputs(filled.reshape(len(test), -1)),
     }
     return Sets(some(train[:-apart]), some(train[-apart:]), some(test), odd)
+
+
+@spos.value
+class Shown(spos.Target):
+    """A posterior whose minibatches are pieces of one pass after another over shuffled images, with
+    noise on their pixels."""
+
+    exact: Posterior
+    noise: float
+    seed: jax.Array  # of the order; without passes every minibatch is drawn from all images
+    passes: bool = spos.static()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**self.exact.settings, "noise": described(self.noise), "passes": self.passes}
+
+    def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
+        return self.exact.log_prob(theta, batch)
+
+    def score(self, particles: Particles, batch: PyTree = None) -> Particles:
+        return self.exact.score(particles, batch)
+
+    def draw(self, key: jax.Array, step: jax.Array | int = 0) -> Batch:
+        examples, weights = self._piece(step) if self.passes else self.exact.draw(key, step)
+        x = examples["x"]
+        noise = normal_matrix(jax.random.fold_in(key, 2), x.shape, x.dtype)
+        return Batch({**examples, "x": x + self.noise * noise}, weights)
+
+    def _piece(self, step: jax.Array | int) -> Batch:
+        total, size = self.exact.num_examples, self.exact.batch.initial
+        epoch, piece = jnp.divmod(jnp.asarray(step), total // size)
+        places = (piece * size + jnp.arange(size)).astype(jnp.uint32)
+        rows = permuted(jax.random.fold_in(jax.random.key(self.seed), epoch), places, total)
+        examples = jax.tree.map(lambda leaf: leaf[rows], self.exact.data)
+        return Batch(examples, jnp.full(size, total / size))
+
+
+@spos.value
+class Climb(spos.Sampler):
+    """Networks that climb the log-density, each on its own."""
+
+    preconditioner: Preconditioner
+
+    @property
+    def move(self) -> Move:
+        return Langevin(None, self.preconditioner)
+
+    def drift(self, key: jax.Array, state: State, scores: Particles) -> spos.Drift:
+        return spos.Drift(scores)
 
 
 class Thinned(NamedTuple):
@@ -105,7 +171,7 @@ class Dropout(spos.Target):
     """A posterior whose gradients leave out hidden units at random; what is left is scaled up."""
 
     network: BayesianNetwork
-    exact: Posterior
+    exact: Posterior | Shown
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -138,30 +204,44 @@ class Dropout(spos.Target):
 
 
 def network(plan: Plan, pixels: int) -> BayesianNetwork:
-    return bnn(
-        relu_network(pixels, CLASSES, plan.hidden),
-        likelihood=likelihoods.categorical(),
-        prior=priors.normal(plan.prior_scale),
-    )
+    plain: AnyNetwork
+    if plan.network == "lenet":
+        *channels, units = plan.hidden
+        plain = lenet(pixels, tuple(channels), units, CLASSES)
+    else:
+        plain = relu_network(pixels, CLASSES, plan.hidden)
+    prior = priors.normal(plan.prior_scale)
+    return bnn(plain, likelihood=likelihoods.categorical(), prior=prior)
 
 
-def method(name: str, model: BayesianNetwork) -> str | Method:
-    """One of the library's, or plain gradient steps of the mean log-density of an image."""
-    if name in LIBRARY:
-        return LIBRARY[name]
+def method(plan: Plan, model: BayesianNetwork, seed: int) -> Method:
+    """One of the library's, a climb, or plain gradient steps of the mean log-density of an image;
+    on images as they are shown."""
 
-    def build(target: Any, options: Options) -> spos.Sampler:
+    def shown(target: Any) -> Shown:
+        return Shown(target, plan.input_noise, jnp.asarray(seed), passes=plan.passes)
+
+    def climb(target: Any, options: Options) -> spos.Sampler:
+        return Climb.of(shown(target), options.step_size, preconditioner=options.preconditioner)
+
+    def descend(target: Any, options: Options) -> spos.Sampler:
         optimizer = optax.sgd(options.step_size, momentum=MOMENTUM)
-        if name == "dropout":
+        target = shown(target)
+        if plan.method == "dropout":
             target = Dropout(model, target)
         return spos.svgd(target, optimizer=optimizer)
 
-    return Method(build, step_size=0.1, per_row=True)
+    if plan.method in LIBRARY:
+        given = method_called(LIBRARY[plan.method])
+        return given._replace(build=lambda target, o: given.build(shown(target), o))
+    if plan.method in ("ensemble", "rmsprop"):
+        return Method(climb, step_size=1e-2)
+    return Method(descend, step_size=0.1, per_row=True)
 
 
-def setting(plan: Plan, model: BayesianNetwork) -> Setting:
+def setting(plan: Plan, model: BayesianNetwork, seed: int) -> Setting:
     return Setting(
-        method(plan.method, model),
+        method(plan, model, seed),
         plan.step_size,
         FLOOR,
         plan.beta,
@@ -185,7 +265,7 @@ def run(
     return train(
         model,
         images,
-        setting(plan, model),
+        setting(plan, model, seed),
         each * plan.epochs,
         start=first_networks(model, plan.particles, jax.random.key(seed), images.x, images.y),
         seed=seed,

@@ -1,10 +1,37 @@
 """Everything that shapes the experiment but the seed."""
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from spos_experiments.frame.options import option
 from spos_experiments.paper.mnist import protocol
+
+
+class Scale(NamedTuple):
+    """How much is spent on networks of a size, and how they are trained."""
+
+    particles: int
+    batch: int
+    epochs: int  # at most
+    seeds: int  # at most
+    methods: tuple[str, ...] = ("spos", "svgd")  # unless others are asked for
+    input_noise: float = 0.9
+    averaged: int = 5  # epochs at the end whose networks all take part, if they are many
+
+
+USUAL = Scale(particles=5, batch=500, epochs=100, seeds=3)
+LARGE = Scale(particles=3, batch=500, epochs=20, seeds=1)
+LENET = Scale(
+    particles=3,
+    batch=64,
+    epochs=10,
+    seeds=1,
+    methods=("spos", "sgld", "ensemble"),
+    input_noise=0.5,
+    averaged=2,
+)
 
 
 @dataclass(frozen=True)
@@ -12,53 +39,76 @@ class Settings:
     datasets: tuple[str, ...] = option(
         ("mnist",), "which images", choices=("mnist", "digits"), one=True
     )
-    methods: tuple[str, ...] = option(protocol.METHODS, "which methods", choices=protocol.METHODS)
-    hidden: tuple[tuple[int, ...], ...] = option(
-        ((400, 400), (800, 800)), "units of each hidden layer", at_least=1
+    networks: tuple[str, ...] = option(
+        ("dense", "lenet"), "which networks", choices=("dense", "lenet")
     )
-    epochs: int = option(20, "passes over the images", at_least=1)
+    methods: tuple[str, ...] = option(
+        (), "which methods (default: of each network some)", choices=protocol.METHODS
+    )
+    hidden: tuple[tuple[int, ...], ...] = option(
+        ((400, 400), (800, 800)), "units of each hidden layer of dense networks", at_least=1
+    )
+    epochs: int = option(100, "passes over the images, at most", at_least=1)
+    seeds: int = option(2, "independent repeats, counted from the seed, at most", at_least=1)
     data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
-    particles: int = 20
-    large: int = 800  # units of a layer, from which on there are fewer networks and epochs
-    large_particles: int = 5
-    large_epochs: int = 10  # at most
-    batch: int = 100
-    averaged: int = 5  # epochs at the end whose networks all take part, if they are many
+    usual: Scale = USUAL
+    large: Scale = LARGE
+    large_from: int = 800  # units of a layer
+    lenet: Scale = LENET
+    channels: tuple[int, ...] = (12, 32, 128)  # of LeNet, and its units
     held: float = 1 / 60  # of the training images, to watch the error
-    # Chosen by 5,000 of the training images in short runs: step sizes and σ of single networks and,
-    # with five networks each, of SPOS, SVGD and SGLD, β of SPOS, and one bandwidth for both.
-    tuned: tuple[tuple[str, float, float], ...] = (
-        ("spos", 1e-3, 0.3),
-        ("svgd", 1e-3, 0.3),
+    passes: bool = True
+    tuned: tuple[tuple[str, float, float], ...] = (  # step sizes and σ
+        ("spos", 2e-3, 1.0),
+        ("svgd", 2e-3, 1.0),
         ("sgld", 1e-3, 0.1),
-        ("rmsprop", 1e-3, 0.1),
+        ("ensemble", 2e-3, 1.0),
+        ("rmsprop", 2e-3, 1.0),
         ("sgd", 0.1, 1.0),
         ("dropout", 0.02, 1.0),
     )
-    beta: float = 200.0
+    beta: float = 1000.0
     bandwidth: float = 100.0  # of the kernel of SPOS and SVGD
 
     def quick(self) -> "Settings":
         return dataclasses.replace(
             self,
             datasets=("digits",),
+            networks=("dense",),
             methods=("spos", "dropout"),
             hidden=((16, 16),),
             epochs=2,
-            particles=4,
+            seeds=1,
+            usual=Scale(4, 100, 2, 1),
         )
 
-    def plan(self, method: str, hidden: tuple[int, ...]) -> protocol.Plan:
-        many, epochs = self.particles, self.epochs
-        if max(hidden) >= self.large:
-            many, epochs = self.large_particles, min(epochs, self.large_epochs)
+    def plans(self) -> Iterator[tuple[protocol.Plan, int]]:
+        """What is run, and how often."""
+        sizes = [("dense", hidden) for hidden in self.hidden if "dense" in self.networks]
+        if "lenet" in self.networks:
+            sizes.append(("lenet", self.channels))
+        for network, hidden in sizes:
+            scale = self.scale(network, hidden)
+            for method in self.methods or scale.methods:
+                if method in protocol.ALLOWED[network]:
+                    yield self.plan(method, network, hidden), min(self.seeds, scale.seeds)
+
+    def scale(self, network: str, hidden: tuple[int, ...]) -> Scale:
+        if network == "lenet":
+            return self.lenet
+        return self.large if max(hidden) >= self.large_from else self.usual
+
+    def plan(self, method: str, network: str, hidden: tuple[int, ...]) -> protocol.Plan:
+        scale = self.scale(network, hidden)
+        many, epochs = scale.particles, min(self.epochs, scale.epochs)
         ((step_size, prior_scale),) = [
-            (h, scale) for name, h, scale in self.tuned if name == method
+            (h, width) for name, h, width in self.tuned if name == method
         ]
-        averaged = min(self.averaged, epochs)
+        averaged = min(scale.averaged, epochs)
         if method in protocol.ALONE:
             many = averaged = 1
         return protocol.Plan(
-            *(method, hidden, many, epochs, self.batch),
+            *(method, network, hidden, many, epochs, scale.batch),
             *(step_size, prior_scale, self.beta, self.bandwidth, averaged),
+            *(scale.input_noise, self.passes),
         )

@@ -1,0 +1,169 @@
+"""`spos paper digits`: what helps networks with digits? One thing changed at a time.
+
+Short runs of `spos paper mnist`, judged by a sixth of the training images that took no part in the
+training; test images are not looked at. The first line of each network is what the others change
+one thing of. A share p of n images is uncertain by sqrt(p (1 - p) / n), but all lines are
+judged by the same images: a difference of two is less uncertain than either.
+
+    spos paper digits --data DIR
+    spos paper digits --datasets digits --networks lenet
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from spos.io.figures import COLOURS
+from spos.io.html import Table
+from spos_experiments.data import load
+from spos_experiments.frame import draw as drawing
+from spos_experiments.frame import resume
+from spos_experiments.frame.experiment import Drawing, Findings, Tick
+from spos_experiments.frame.options import option
+from spos_experiments.frame.record import Record, numbers
+from spos_experiments.paper.mnist import protocol
+from spos_experiments.paper.mnist import settings as mnist
+from spos_experiments.paper.mnist.findings import error, size_name
+
+__all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
+
+TITLE = "Digits: what helps"
+ABOUT = "Short runs on images of digits, each with one thing changed, judged by validation images."
+
+CHANGES: dict[str, dict[str, dict[str, Any]]] = {
+    "dense": {
+        "as chosen": {},
+        "no input noise": {"input_noise": 0.0},
+        "σ = 0.3": {"prior_scale": 0.3},
+        "minibatches drawn anew": {"passes": False},
+        "half the step": {"step_size": 1e-3},
+    },
+    "lenet": {
+        "as chosen": {},
+        "half the step": {"step_size": 1e-3},
+        "half the input noise": {"input_noise": 0.25},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    datasets: tuple[str, ...] = option(
+        ("mnist",), "which images", choices=("mnist", "digits"), one=True
+    )
+    networks: tuple[str, ...] = option(("dense",), "which networks", choices=("dense", "lenet"))
+    data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
+    held: float = 1 / 6
+    hidden: tuple[int, ...] = (400, 400)
+    averaged: int = 5  # epochs at the end, at most
+    epochs: tuple[tuple[str, int], ...] = (("dense", 30), ("lenet", 4))
+    particles: tuple[tuple[str, int], ...] = (("dense", 1), ("lenet", 2))
+
+    def quick(self) -> "Settings":
+        return dataclasses.replace(
+            self,
+            datasets=("digits",),
+            networks=("dense",),
+            hidden=(16, 16),
+            epochs=(("dense", 2), ("lenet", 2)),
+            particles=(("dense", 2), ("lenet", 2)),
+        )
+
+    def plans(self) -> Iterator[tuple[str, protocol.Plan]]:
+        """What is changed, and the run that follows."""
+        usual = mnist.Settings()
+        for network in self.networks:
+            hidden = usual.channels if network == "lenet" else self.hidden
+            epochs = dict(self.epochs)[network]
+            plan = usual.plan("spos", network, hidden)._replace(
+                epochs=epochs,
+                averaged=min(epochs, self.averaged),
+                particles=dict(self.particles)[network],
+            )
+            for label, change in CHANGES[network].items():
+                yield label, plan._replace(**change)
+
+
+class Outcome(NamedTuple):
+    """On the validation images: of the average of the last epochs, and of one network alone."""
+
+    error: float
+    single_error: float
+    nll: float
+    seconds: float
+
+
+def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
+    store = resume.store(folder)
+    (dataset,) = settings.datasets
+    sets = protocol.sets(load(dataset, settings.data), settings.held)
+    places = {
+        (label, plan): store / f"{dataset}-{resume.mark(plan, settings.held)}-seed{seed}.npz"
+        for label, plan in settings.plans()
+    }
+
+    def make(job: tuple[str, protocol.Plan], state: Path, tick: Tick) -> Outcome:
+        plan = job[1]
+        done = protocol.run(plan, sets.train, seed, state, lambda epoch, _: tick(epoch))
+        said = protocol.chances(plan, done.particles, sets.validation.x)
+        labels, whole = sets.validation.y, said.mean(axis=0)
+        return Outcome(
+            error=error(whole, labels),
+            single_error=float(np.mean([error(one, labels) for one in said])),
+            nll=float(-np.log(whole[np.arange(len(labels)), labels]).mean()),
+            seconds=done.seconds,
+        )
+
+    rows: list[dict[str, Any]] = []
+    for (label, plan), one in resume.in_turn(places, Outcome, make, epochs_of, tick):
+        rows.append({"change": label, **plan._asdict(), **one._asdict()})
+        yield findings(rows, len(sets.validation.y))
+
+
+def epochs_of(job: tuple[str, protocol.Plan]) -> int:
+    return job[1].epochs
+
+
+def findings(rows: list[dict[str, Any]], images: int) -> Findings:
+    return Findings(
+        numbers=numbers({"rows": rows}),
+        claims=[],
+        table=Table(
+            ("network", "changed", "networks", "epochs", "error %", "one alone %", "−log p"),
+            [
+                (
+                    size_name(row["network"], row["hidden"]),
+                    row["change"],
+                    str(row["particles"]),
+                    str(row["epochs"]),
+                    f"{100 * row['error']:.2f}",
+                    f"{100 * row['single_error']:.2f}",
+                    f"{row['nll']:.4f}",
+                )
+                for row in rows
+            ],
+            f"One run each, judged by {images} images of the training set that were set apart.",
+        ),
+    )
+
+
+def draw(record: Record) -> list[Drawing]:
+    rows = record.numbers["rows"]
+    figure, axes = drawing.titled(
+        *(0.8 + 0.25 * max(6, len(rows)), "What helps with digits"),
+        "errors on validation images; filled: all networks together, open: one of them",
+    )
+    for at, row in enumerate(rows):
+        axes.plot(100 * row["error"], -at, "o", color=COLOURS["spos"])
+        axes.plot(100 * row["single_error"], -at, "o", color=COLOURS["spos"], mfc="white")
+    names = [f"{size_name(row['network'], row['hidden'])}: {row['change']}" for row in rows]
+    axes.set_yticks([-n for n in range(len(rows))], names)
+    axes.set_xlabel("wrong, %")
+    axes.grid(color=drawing.GRID, linewidth=0.6)
+    errors = (f"{100 * row['error']:.2f} %" for row in rows)
+    told = "; ".join(map(" ".join, zip(names, errors, strict=True)))
+    return [Drawing("digits.png", figure, f"Validation errors: {told}.", "What changes the error.")]
