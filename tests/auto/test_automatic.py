@@ -237,8 +237,9 @@ def test_arviz_agrees_with_the_verdict(plain):
     assert tree.posterior["theta"].shape == (4, len(plain.draws) // 4, SIZE)
     assert set(tree.sample_stats) == {"lp", "acceptance_rate"}
     checks = {check.name: check for check in plain.verdict.checks}
+    # of more than 10,000 draws the check looks at some
     assert float(arviz_stats.rhat(tree)["theta"].max()) == pytest.approx(
-        checks["R-hat"].value, abs=1e-4
+        checks["R-hat"].value, abs=1e-3
     )
     assert checks["effective sample size"].value >= 400
 
