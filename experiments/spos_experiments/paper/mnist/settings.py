@@ -49,7 +49,7 @@ class Settings:
         ((400, 400), (800, 800)), "units of each hidden layer of dense networks", at_least=1
     )
     epochs: int = option(100, "passes over the images, at most", at_least=1)
-    seeds: int = option(2, "independent repeats, counted from the seed, at most", at_least=1)
+    seeds: int = option(3, "independent repeats, counted from the seed, at most", at_least=1)
     data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
     usual: Scale = USUAL
     large: Scale = LARGE
