@@ -162,6 +162,7 @@ def draw(record: Record) -> list[Drawing]:
         axes.plot(100 * row["single_error"], -at, "o", color=COLOURS["spos"], mfc="white")
     names = [f"{size_name(row['network'], row['hidden'])}: {row['change']}" for row in rows]
     axes.set_yticks([-n for n in range(len(rows))], names)
+    axes.set_ylim(0.5 - len(rows), 0.5)
     axes.set_xlabel("wrong, %")
     axes.grid(color=drawing.GRID, linewidth=0.6)
     errors = (f"{100 * row['error']:.2f} %" for row in rows)
