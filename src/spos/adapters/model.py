@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
@@ -85,10 +86,11 @@ class Model:
             Arrays by name, with a leading axis of particles.
         """
         num_particles = checks.whole("num_particles", num_particles)
-        keys = jax.random.split(key, len(self.shapes))
+        # on the host, where nothing has to be compiled
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
         return {
-            name: jax.random.uniform(k, (num_particles, *shape), minval=-RADIUS, maxval=RADIUS)
-            for k, (name, shape) in zip(keys, self.shapes.items(), strict=True)
+            name: jnp.asarray(rng.uniform(-RADIUS, RADIUS, (num_particles, *shape)))
+            for name, shape in self.shapes.items()
         }
 
     def constrain(self, particles: Particles) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from spos import checks
 
 EVALUATIONS = 10_000_000
 ERROR = 0.025  # of a mean, in standard deviations, and of a log standard deviation
-ROUNDS, MOST_ROUNDS = 12, 30  # by default, and where a budget or a precision is asked for
+ROUNDS, MOST_ROUNDS = 20, 30  # by default, and where a budget or a precision is asked for
 
 
 class Budget(NamedTuple):

@@ -13,6 +13,7 @@ an advance that was cut short goes on where it was (`spos.auto.moving`).
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -27,7 +28,7 @@ from spos.auto.engine import MOVES
 from spos.auto.judge import STUCK, Round, arviz_checks, is_flat, measure, passed, rough, slowed
 from spos.auto.result import Adapted, Fit
 from spos.auto.state import APPROACH
-from spos.auto.verdict import Verdict
+from spos.auto.verdict import Check, Verdict
 from spos.auto.watch import Callback, Stopped
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
@@ -48,7 +49,14 @@ ROUND = 1.5  # the ratio of scales up to which coordinates are good enough
 
 
 class AutomaticRun(Approaching):
-    """One call of `spos.fit`."""
+    """One call of `spos.fit`.
+
+    Attributes:
+        in_words: from parameters, with any leading axes, to as many numbers as a model knows them;
+            None if there is no model.
+    """
+
+    in_words: Callable[[np.ndarray], np.ndarray] | None = None
 
     def go(
         self,
@@ -96,19 +104,19 @@ class AutomaticRun(Approaching):
                 label, moves, shift=SHIFT, thin=thin, jumps=self.jumps, going_on=True
             )
             found = self._points(seen)
-            before = self._needed()
+            before = self.checks
             independent = self._judge(seen, found, thin)
             if passed(self.checks):
                 return
             # a budget that somebody has named is used to its end
             if self.budget.max_evaluations is None and 2 * self.evaluations > budget.EVALUATIONS:
                 return
-            needed = self._needed()
-            stalled = needed > max(STALLED * before, CLOSE)
+            needed = self._needed(self.checks)
+            stalled = needed > max(STALLED * self._needed(before), CLOSE)
             if stalled or (needed > NEAR and self._taught(seen, independent)):
                 self._end_advance()
                 self._learn(seen, found, independent)
-                self.stage, self.asked = 0, 2.0 * self.asked
+                self.stage, self.asked = 0, self.asked * (1.0 if stalled else 2.0)
                 continue
             if self._trend:
                 self._forget_half(thin)
@@ -158,13 +166,15 @@ class AutomaticRun(Approaching):
         )
         return found
 
-    def _needed(self) -> float:
-        """How many times as long a round had to be that failed only for being short."""
-        failed = {check.name: check for check in self.checks if not check.passed}
+    def _needed(self, found: list[Check]) -> float:
+        """How many times as long a round had to be that failed only for being short, by what was
+        found of it and the limits of the last one."""
+        failed = {check.name: check.value for check in found if not check.passed}
+        limits = {check.name: check.limit for check in self.checks}
         powers = {"mixing": 1, "precision": 2}  # of the length they fall with
         if not failed or failed.keys() - powers.keys():
             return math.inf
-        each = [(check.value / check.limit) ** powers[name] for name, check in failed.items()]
+        each = [(value / limits[name]) ** powers[name] for name, value in failed.items()]
         return SAFE * max(each)
 
     def _length(self, times: float) -> tuple[int, int]:
@@ -180,7 +190,8 @@ class AutomaticRun(Approaching):
         own = seen._replace(y=found.theta, log_prob=found.log_prob)
         if is_flat(found.theta, found.score).any():  # which mixed directions would hide
             own = own._replace(z=found.theta, g=found.score)
-        self.checks, independent = measure(own, self.names, self.budget.error)
+        words = None if self.in_words is None else self.in_words(found.theta)
+        self.checks, independent = measure(own, self.names, self.budget.error, words)
         self.finished, self.thin = own, thin
         if passed(self.checks):
             self.checks += arviz_checks(own, self.names)

@@ -28,7 +28,8 @@ symmetric, hence exact too, and it crosses between modes that the archive knows.
 
 Compiling takes longer than all moves of an easy model. So there is one program for everything, in
 which the log-density stands once, and random numbers come from the host, since a generator would be
-the larger part of it. To look at a density is a move of no length.
+the larger part of it. To look at a density is a move of no length. Only a long run has it compiled
+a second time, with all that XLA can do (`spos.auto.moving`).
 """
 
 import math

@@ -29,6 +29,8 @@ from spos.auto.watch import Callback, FitProgress, Stopped
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 
+LONG = 2_000_000  # evaluations, after which it pays to compile the program anew, and better
+
 
 class Moving(FitState):
     """A state, what is fixed while it changes, and the advance from one state to the next."""
@@ -177,8 +179,9 @@ class Moving(FitState):
                 raise Spent(spent)
             rng = np.random.default_rng([self.seed, self.chunks, MOVES])  # not that of `rng`
             random = draw_random(rng, MOVES, archive, plan)
+            now = plan._replace(log_step=steps)
             cloud, steps, records = self.programs.chunk(
-                frame, random, np.int32(MOVES), cloud, plan._replace(log_step=steps)
+                self.evaluations < LONG, frame, random, np.int32(MOVES), cloud, now
             )
             recorded: Records = jax.device_get(records)
             self.running, self.running_step = jax.device_get((cloud, steps))

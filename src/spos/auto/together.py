@@ -43,6 +43,7 @@ from spos.mesh.processes import (
     signals,
 )
 from spos.mesh.shards import mesh_of
+from spos.programs import brief
 from spos.targets.target import Target
 from spos.types import Particles
 
@@ -105,28 +106,35 @@ class Programs:
 
     def look(self, *arguments: Any) -> Whitened:
         """The log-density and its gradient, by moves of no length; as `chunk`."""
-        return self._by_all(LOOK, arguments)[0]
+        return self._by_all(LOOK, True, arguments)[0]
 
-    def chunk(self, *arguments: Any) -> tuple[Whitened, jax.Array, Records]:
-        """A chunk of moves, of all that `engine.chunk` takes but the problem.
+    def chunk(self, short: bool, *arguments: Any) -> tuple[Whitened, jax.Array, Records]:
+        """A chunk of moves, of all that `engine.chunk` takes but the problem; and whether the run
+        is short yet, so that its program had better be compiled fast than be fast.
 
         Raises:
             KeyboardInterrupt: some process was asked to end.
         """
-        found = self._by_all(CHUNK, arguments)
+        found = self._by_all(CHUNK, short, arguments)
         if any(report["stop"] for report in self.team.meet(stop=self.noted.heard)):
             raise KeyboardInterrupt
         return found
 
-    def _by_all(self, name: str, arguments: Any) -> tuple[Whitened, jax.Array, Records]:
+    def _by_all(
+        self, name: str, short: bool, arguments: Any
+    ) -> tuple[Whitened, jax.Array, Records]:
         if self.orders is not None:
-            self.orders.give(name, jax.tree.leaves(arguments))
-        return self._here(*arguments)
+            self.orders.give(name, jax.tree.leaves(arguments), short)
+        return self._here(short, *arguments)
 
-    def _here(self, *arguments: Any) -> tuple[Whitened, jax.Array, Records]:
+    def _here(self, short: bool, *arguments: Any) -> tuple[Whitened, jax.Array, Records]:
         """This process's part of it."""
         mesh = self.team.mesh
-        with contextlib.nullcontext() if mesh is None else jax.set_mesh(mesh):
+        with contextlib.ExitStack() as inside:
+            if mesh is not None:
+                inside.enter_context(jax.set_mesh(mesh))
+            if short:
+                inside.enter_context(brief())
             found = chunk(self.problem, *arguments)
         return found if mesh is None else jax.tree.map(fetch, found)
 
@@ -160,7 +168,7 @@ class Programs:
                 raise ProcessError(f"process 0 ended the run: {note}")
             if name == END:
                 return self._told(arrays, *note)
-            self._here(*jax.tree.unflatten(_ARGUMENTS, arrays))
+            self._here(note, *jax.tree.unflatten(_ARGUMENTS, arrays))
             if name == CHUNK:
                 self.team.meet(stop=self.noted.heard)
 

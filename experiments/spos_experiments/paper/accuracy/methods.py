@@ -95,8 +95,8 @@ def automatic(kernel: bool) -> Build:
             start = model.start(jax.random.key(seed), settings.particles)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", spos.ConvergenceWarning)  # the verdict is kept
-                found = spos.fit(model.target, start=start, seed=seed, kernel=field, progress=False)
-            values = constrained(model, found.draws, settings.most_draws)
+                found = spos.fit(model, start=start, seed=seed, kernel=field, progress=False)
+            values = some(found.draws, settings.most_draws)
             return Sampled(
                 *(values, int(found.evaluations), bool(found.converged)),
                 *("; ".join(found.verdict.reasons), found.particles),
@@ -167,10 +167,15 @@ def reference_method(name: str, settings: Any) -> Callable[[int, Any], Sampled]:
 
 
 def constrained(model: Any, draws: Any, most: int) -> np.ndarray:
+    return some(model.constrain(draws), most)
+
+
+def some(draws: Any, most: int) -> np.ndarray:
+    """So many of the draws, as a matrix."""
     count = len(jax.tree.leaves(draws)[0])
     rows = np.random.default_rng(0).choice(count, min(count, most), replace=False)
-    # by NumPy: JAX would compile for every number of draws, which `spos.fit` of a model does not
-    return columns(model.constrain({name: np.asarray(x)[rows] for name, x in draws.items()}))[1]
+    # by NumPy: JAX would compile for every number of draws
+    return columns({name: np.asarray(x)[rows] for name, x in draws.items()})[1]
 
 
 METHODS: dict[str, Build] = {
