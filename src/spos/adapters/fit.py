@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import functools
 import inspect
 from typing import Any
 
@@ -251,7 +250,7 @@ def _begin(
 
     again = redraw if model is not None and redrawn and warm is None else None
     try:
-        run = AutomaticRun(programs, names, starts.two_halves(theta), seed, again, warm, budget)
+        return AutomaticRun(programs, names, starts.two_halves(theta), seed, again, warm, budget)
     except NowhereFiniteError as error:
         guilty = broken_inputs(subject.inputs)
         if model is not None:
@@ -261,21 +260,6 @@ def _begin(
     except ValueError as error:
         error.add_note(f"while fitting {subject.name}")
         raise
-    if model is not None:
-        run.in_words = functools.partial(_in_words, model, programs.problem)
-    return run
-
-
-def _in_words(model: Model, problem: Problem, theta: np.ndarray) -> np.ndarray:
-    """Every parameter as the model knows it, where that is as many numbers."""
-    history = problem.unflatten(theta)
-    said = model.constrain(history)
-    leaves = [
-        said[name] if np.shape(said.get(name)) == np.shape(leaf) else leaf
-        for name, leaf in sorted(history.items())
-    ]
-    return np.concatenate([np.reshape(x, (*theta.shape[:-1], -1)) for x in leaves], -1, dtype=float)
-
 
 
 def _judged(subject: Subject, found: Fit, budget: Budget, team: Team) -> Fit:

@@ -13,7 +13,6 @@ an advance that was cut short goes on where it was (`spos.auto.moving`).
 
 import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -49,14 +48,7 @@ ROUND = 1.5  # the ratio of scales up to which coordinates are good enough
 
 
 class AutomaticRun(Approaching):
-    """One call of `spos.fit`.
-
-    Attributes:
-        in_words: from parameters, with any leading axes, to as many numbers as a model knows them;
-            None if there is no model.
-    """
-
-    in_words: Callable[[np.ndarray], np.ndarray] | None = None
+    """One call of `spos.fit`."""
 
     def go(
         self,
@@ -190,8 +182,7 @@ class AutomaticRun(Approaching):
         own = seen._replace(y=found.theta, log_prob=found.log_prob)
         if is_flat(found.theta, found.score).any():  # which mixed directions would hide
             own = own._replace(z=found.theta, g=found.score)
-        words = None if self.in_words is None else self.in_words(found.theta)
-        self.checks, independent = measure(own, self.names, self.budget.error, words)
+        self.checks, independent = measure(own, self.names, self.budget.error)
         self.finished, self.thin = own, thin
         if passed(self.checks):
             self.checks += arviz_checks(own, self.names)

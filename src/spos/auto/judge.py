@@ -69,11 +69,8 @@ class Round(NamedTuple):
     acceptance: np.ndarray
 
 
-def measure(
-    seen: Round, names: list[str], allowed: float = ERROR, own: np.ndarray | None = None
-) -> tuple[list[Check], float]:
-    """The cheap checks, and how many independent points the round is worth; `own` is y in the words
-    of a model."""
+def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list[Check], float]:
+    """The cheap checks, and how many independent points the round is worth."""
     n, count = seen.log_prob.shape
     both = np.concatenate([seen.y, seen.log_prob[..., None]], -1)
     folded = np.abs(both - medians(both))
@@ -84,15 +81,12 @@ def measure(
     change = ranks[n // 2 :].mean(0) - ranks[: n // 2].mean(0)
     trend = float(np.max(_t(change)))
 
-    mean_error, sd_error, few = known = (*errors(seen.y), of_few(seen.y))
-    if own is not None:
-        # the logarithm of a scale has a long tail where there is next to no scale
-        said = (*errors(own), of_few(own))
-        better = np.maximum(said[0], _late(*said[1:])) < np.maximum(mean_error, _late(*known[1:]))
-        mean_error, sd_error, few = np.where(better, said, known)
+    mean_error, sd_error = errors(seen.y)
+    few = of_few(seen.y)
     heavy = few > HEAVY
-    # no length of a run brings the others down
-    sd_light = np.where(heavy, 0.0, _late(sd_error, few))
+    # draws far out come late and together: without them sd and error are both too small
+    sd_light = sd_error * np.maximum(few / USUAL, 1.0)
+    sd_light = np.where(heavy, 0.0, sd_light)  # no length of a run brings the others down
     error = float(max(mean_error.max(), sd_light.max()))
     tail = np.where(heavy, sd_error, 0.0)
     worst = int(tail.argmax())
@@ -187,12 +181,6 @@ def errors(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     variance, root = np.maximum(squares.mean(0), 1e-300), math.sqrt(values.shape[1])
     mean_error = away.mean(0).std(0, ddof=1) / (root * np.sqrt(variance))
     return mean_error, squares.std(0, ddof=1) / (2.0 * root * variance)
-
-
-def _late(sd_error: np.ndarray, few: np.ndarray) -> np.ndarray:
-    """The error of a log standard deviation: draws far out come late and together, and without them
-    sd and error are both too small."""
-    return sd_error * np.sqrt(np.maximum(few / USUAL, 1.0))
 
 
 def spike(log_prob: np.ndarray) -> tuple[float, float]:

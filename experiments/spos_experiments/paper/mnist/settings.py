@@ -22,13 +22,13 @@ class Scale(NamedTuple):
 
 
 USUAL = Scale(particles=5, batch=500, epochs=100, seeds=3)
-LARGE = Scale(particles=3, batch=500, epochs=20, seeds=1)
+LARGE = Scale(particles=3, batch=500, epochs=100, seeds=3)
 LENET = Scale(
     particles=3,
     batch=64,
     epochs=10,
     seeds=1,
-    methods=("spos", "sgld", "ensemble"),
+    methods=("spos", "svgd", "sgld", "ensemble"),
     input_noise=0.5,
     averaged=2,
 )

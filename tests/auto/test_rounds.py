@@ -1,0 +1,70 @@
+"""How long the rounds of an automatic run are, by what is found of them, and which program makes
+them."""
+
+import jax
+import pytest
+
+import spos
+from spos.auto import controller, engine, moving
+from spos.auto.verdict import Check
+
+START = jax.random.normal(jax.random.key(0), (20, 2))
+
+
+def density(x):
+    return -0.5 * (x**2).sum()
+
+
+@pytest.fixture
+def lengths(monkeypatch):
+    """Of the rounds that are judged, in those of the first, when particles differ so much, at most
+    as much as given."""
+
+    def made(*mixing):
+        rounds, told = [], iter(mixing)
+
+        def measure(*_):
+            value, limit = next(told, (0.0, 1.0))
+            return [Check("mixing", value, limit, value <= limit, "", "")], 1e3
+
+        def judge(run, *given):
+            rounds.append((run.asked, run.stage))
+            return kept(run, *given)
+
+        kept = controller.AutomaticRun._judge
+        monkeypatch.setattr(controller, "measure", measure)
+        monkeypatch.setattr(controller, "arviz_checks", lambda *_: [])
+        monkeypatch.setattr(controller.AutomaticRun, "_judge", judge)
+        monkeypatch.setattr(controller.AutomaticRun, "_learn", lambda *_: rounds.append("anew"))
+        spos.fit(density, start=START, progress=False)
+        return rounds
+
+    return made
+
+
+def test_a_round_that_is_too_short_goes_on_to_what_is_enough(lengths):
+    asked = [each[0] for each in lengths((0.06, 0.05), (0.03, 0.05))]
+    assert asked == [1.0, pytest.approx(controller.SAFE * 0.06 / 0.05)]
+    assert [each[0] for each in lengths((0.2, 0.05), (0.1, 0.05), (0.03, 0.05))] == [1.0, 2.0, 4.0]
+
+
+def test_one_that_stalls_is_begun_anew_and_no_longer(lengths):
+    found = lengths((0.1, 0.05), (0.1, 0.05), (0.03, 0.05))
+    assert [each if each == "anew" else each[0] for each in found] == [1.0, 2.0, "anew", 2.0]
+
+
+def test_a_limit_that_is_halved_is_no_stall(lengths):
+    found = lengths((0.1, 0.05), (0.05, 0.025), (0.02, 0.025))
+    assert [each[0] for each in found] == [1.0, 2.0, 4.0]
+
+
+def test_a_long_run_is_compiled_once_more(monkeypatch):
+    def programs(density):
+        before = engine.chunk.programs.cache_info().misses
+        found = spos.fit(density, start=START, progress=False)
+        assert found.converged
+        return engine.chunk.programs.cache_info().misses - before
+
+    assert programs(lambda x: -0.5 * (x**2).sum()) == 1
+    monkeypatch.setattr(moving, "LONG", 2000)
+    assert programs(lambda x: -0.5 * (x**2).sum()) == 2
