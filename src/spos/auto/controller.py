@@ -5,7 +5,8 @@ everything, so that what is kept of it is exact Markov chain Monte Carlo. A roun
 goes on as it is, to twice its length, or to what is enough where only precision is missing, unless
 it has *taught* something: other coordinates (`spos.auto.bend`, `spos.auto.metric`), that particles
 stay apart (then the next proposes jumps), or that the scale changes from place to place (then its
-steps fit the place). The round that passes, or the last one when the budget ends, is the result.
+steps fit the place). One that gains nothing by its length is begun anew, as long as it was. The
+round that passes, or the last one when the budget ends, is the result.
 
 A run is a state machine: `phase`, `number` and `stage` (`spos.auto.state`) say what comes next, and
 an advance that was cut short goes on where it was (`spos.auto.moving`).
