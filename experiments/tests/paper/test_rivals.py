@@ -9,7 +9,6 @@ HOMES = {"nutpie": "nutpie"}
 FEW = {
     "LAPS_CHAINS": 200,
     "LAPS_STEPS": 100,
-    "MEADS_CHAINS": 16,
     "MEADS_STEPS": 300,
     "CHEES_WARMUP": 200,
     "CHEES_DRAWS": 100,
@@ -23,9 +22,9 @@ def test_a_rival_runs_and_is_not_far_off(name, monkeypatch):
     pytest.importorskip(HOMES.get(name, "blackjax"))
     for constant, value in FEW.items():
         monkeypatch.setattr(rivals, constant, value)
-    truth = reference.make("correlated", Settings(exact_draws=20_000))
-    found = rivals.RIVALS[name]("correlated", Settings())(0, None)
+    truth = reference.make("heavy_tails", Settings(exact_draws=20_000))
+    found = rivals.RIVALS[name]("heavy_tails", Settings())(0, None)
     assert found.evaluations > 0
     assert found.values.shape[1] == len(truth.mean)
     off = np.abs(found.values.mean(0) - truth.mean) / truth.sd
-    assert off.max() < 0.8
+    assert off.max() < 0.3

@@ -1,8 +1,8 @@
 """A run with minibatches: find the mode, measure the noise, walk, judge, and if need be again.
 
-Particles begin as draws of the normal law at the mode. Two clouds walk (`spos.sgld`, in one
-program), with a step and with its half; the first part of each is dropped. Time is counted in
-relaxations of that normal law, of which a step h takes h. A round whose bias is too large is
+Particles begin as draws of the normal law at the mode. Two clouds walk (`spos.sgld`), one with a
+step and, in the same time, one with twice as many of its half; the first part of each is dropped.
+Time is counted in relaxations of that normal law, of which a step h takes h. A round whose bias is too large is
 repeated with half the step, one whose errors are too large is followed by one twice as long.
 """
 
@@ -93,7 +93,7 @@ def fit_tall(
     history = jax.tree.map(
         lambda leaf: np.asarray(leaf).reshape(records, count, *leaf.shape[1:]), history
     )
-    rows = 2 * (count + 1) * batch_size * walk.steps
+    rows = (count + 1) * batch_size * (walk.steps + walk.steps // 2)
     passes = place.passes + -(-rows // num_examples)
     note = (
         f"minibatches of {batch_size:,} of {num_examples:,} rows, step {walk.step / 2:.2g} "
@@ -139,9 +139,9 @@ class _Walk:
         self.target, self.step, self.key = target, step, jax.random.key(seed)
         self.callback, self.ends = callback, ends
         self.checks: list[Check] = []
-        both = jnp.asarray(np.stack([z, z]), jnp.float32)
-        self.states = _begin(target, self.both_steps, both)
-        self.kept = np.asarray(both[1:])
+        start = jnp.asarray(z, jnp.float32)
+        self.coarse, self.fine = (_begin(target, h, start) for h in self.both_steps)
+        self.kept = np.asarray(start)[None]
         self.steps, self.every = 0, 1
         self.bar = None
         if progress_line.wanted(show):
@@ -156,19 +156,23 @@ class _Walk:
     def round(self, number: int, length: float) -> tuple[np.ndarray, np.ndarray]:
         """Records of the run with the step, and of that with its half."""
         steps = self.both_steps
-        self.every = max(1, round(length / float(steps[1]) / RECORDS))
+        self.every = 2 * max(1, round(length / float(steps[0]) / RECORDS))
         lost = round(BURN_IN / float(steps[1]) / self.every) + 1
         for _ in range(-(-lost * CHUNKS // RECORDS)):  # in chunks, which share one program
             self._advance(f"burn-in {number + 1}", steps)
         parts = [self._advance(f"round {number + 1}", steps) for _ in range(CHUNKS)]
-        coarse, self.kept = np.concatenate(parts, axis=1)
+        coarse, self.kept = (np.concatenate(each) for each in zip(*parts, strict=True))
         return coarse, self.kept
 
-    def _advance(self, phase: str, steps: np.ndarray) -> np.ndarray:
-        num_steps = RECORDS // CHUNKS * self.every
-        self.states, seen = _walk(num_steps, self.every, self.target, steps, self.key, self.states)
-        found = np.asarray(seen)
-        if not np.isfinite(found[:, -1]).all():
+    def _advance(self, phase: str, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Records of both, that many steps of the half one apart."""
+        records = RECORDS // CHUNKS
+        num_steps = records * self.every
+        fixed = self.target, self.key
+        self.coarse, rough = _walk(records, self.every // 2, *fixed, steps[0], self.coarse)
+        self.fine, smooth = _walk(records, self.every, *fixed, steps[1], self.fine)
+        found = np.asarray(rough), np.asarray(smooth)
+        if not all(np.isfinite(each[-1]).all() for each in found):
             raise NoModeError(
                 "a particle left all finite numbers: the posterior is far from a normal law around "
                 "its mode; leave out batch_size"
@@ -177,7 +181,7 @@ class _Walk:
         if self.bar is not None:
             self.bar.update(self.steps)
         if self.callback is not None:
-            nothing = np.full(found.shape[2], np.nan)
+            nothing = np.full(found[0].shape[1], np.nan)
             told = FitProgress(phase, self.steps, nothing, nothing, tuple(self.checks))
             if self.callback(told):
                 raise Stopped
@@ -191,20 +195,18 @@ class _Walk:
 
 
 @compiled()
-def _begin(target: Centred, steps: Any, start: jax.Array) -> State:
-    return jax.vmap(lambda h, z: sgld(target, h).init(z))(jnp.asarray(steps), start)
+def _begin(target: Centred, step: Any, start: jax.Array) -> State:
+    return sgld(target, step).init(start)
 
 
 @compiled(2)
 def _walk(
-    num_steps: int, every: int, target: Centred, steps: Any, key: jax.Array, states: State
+    records: int, every: int, target: Centred, key: jax.Array, step: Any, state: State
 ) -> tuple[State, jax.Array]:
-    """Both clouds, on the same minibatches."""
+    """A cloud goes on, and where it was every so many steps."""
 
     def seen(state: State, info: Info) -> jax.Array:
         return state.particles
 
-    def one(h: jax.Array, state: State) -> tuple[State, jax.Array]:
-        return run(sgld(target, h), key, None, num_steps, state=state, every=every, observe=seen)
-
-    return jax.vmap(one)(jnp.asarray(steps), states)
+    sampler = sgld(target, step)
+    return run(sampler, key, None, records * every, state=state, every=every, observe=seen)
