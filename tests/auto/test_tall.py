@@ -10,7 +10,7 @@ import pytest
 import spos
 from spos.adapters.minibatches import has_minibatches, with_minibatches
 from spos.adapters.subject import read_subject
-from spos.auto.tall import noise
+from spos.auto.tall import noise, run
 from spos.auto.tall.judge import checks_of
 from spos.auto.tall.place import FLAT, Place, _on_all
 
@@ -182,6 +182,24 @@ def no_mode(y):
     n = numpyro.sample("n", dist.ImproperUniform(dist.constraints.real, (), ()))
     with numpyro.plate("rows", len(y), subsample_size=20) as some:
         numpyro.sample("y", dist.Normal(m + n, 1.0), obs=y[some])
+
+
+def test_both_clouds_walk_for_the_same_time(monkeypatch):
+    """The one whose step is twice as long takes half as many, and all of them are counted."""
+    walked, kept = {}, run._walk
+
+    def walk(records, every, target, key, step, state):
+        walked.setdefault(float(step), []).append(records * every)
+        return kept(records, every, target, key, step, state)
+
+    monkeypatch.setattr(run, "_walk", walk)
+    posterior = spos.posterior(log_likelihood, log_prior, {"x": X, "y": Y})
+    fit = spos.fit(posterior, start=START, batch_size=BATCH)
+    (half, fine), (whole, coarse) = sorted(walked.items())
+    assert whole == pytest.approx(2 * half)
+    assert sum(fine) == 2 * sum(coarse) == fit.num_steps
+    rows = (len(START) + 1) * BATCH * (sum(fine) + sum(coarse))
+    assert 0 <= fit.evaluations - rows / ROWS < 0.5 * fit.evaluations  # and those of the search
 
 
 def test_two_modes_are_confessed(monkeypatch):

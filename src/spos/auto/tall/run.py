@@ -2,8 +2,9 @@
 
 Particles begin as draws of the normal law at the mode. Two clouds walk (`spos.sgld`), one with a
 step and, in the same time, one with twice as many of its half; the first part of each is dropped.
-Time is counted in relaxations of that normal law, of which a step h takes h. A round whose bias is too large is
-repeated with half the step, one whose errors are too large is followed by one twice as long.
+Time is counted in relaxations of that normal law, of which a step h takes h. A round whose bias is
+too large is repeated with half the step, one whose errors are too large is followed by one twice as
+long.
 """
 
 import math
