@@ -2,6 +2,7 @@
 them."""
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 import spos
@@ -68,3 +69,13 @@ def test_a_long_run_is_compiled_once_more(monkeypatch):
     assert programs(lambda x: -0.5 * (x**2).sum()) == 1
     monkeypatch.setattr(moving, "LONG", 2000)
     assert programs(lambda x: -0.5 * (x**2).sum()) == 2
+    monkeypatch.setattr(moving, "LARGE", 1)  # then it is the better one from the beginning
+    assert programs(lambda x: -0.5 * (x**2).sum()) == 1
+
+
+@pytest.mark.parametrize("rows", [100, 50_000])
+def test_a_density_of_many_numbers_is_known_by_them(rows):
+    x = jnp.ones((rows, 2))
+    target = spos.targets.target.as_target(lambda w: -jnp.sum(jnp.cosh(x @ w)))
+    problem = engine.Problem.of(target, START, None)
+    assert 2 * rows <= engine.numbers(problem) <= 4 * rows + 100

@@ -87,7 +87,7 @@ class Model:
         """
         num_particles = checks.whole("num_particles", num_particles)
         # on the host, where nothing has to be compiled
-        rng = np.random.default_rng(np.asarray(jax.random.key_data(key)).ravel())
+        rng = np.random.default_rng(np.asarray(jax.random.key_data(checks.key("key", key))))
         return {
             name: jnp.asarray(rng.uniform(-RADIUS, RADIUS, (num_particles, *shape)))
             for name, shape in self.shapes.items()

@@ -155,6 +155,19 @@ class Problem(Value):
         return Whitened(z, jnp.where(good, values, -jnp.inf), jnp.where(good[:, None], g, 0.0))
 
 
+def numbers(problem: Problem) -> int:
+    """About how many numbers the log-density of a particle computes on its way."""
+    target = problem.target
+
+    def log_prob(theta: jax.Array) -> Any:
+        batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32))
+        return target.log_prob(problem.unflatten(theta), batch)
+
+    size = sum(math.prod(shape) for shape in problem.shapes)
+    traced = jax.make_jaxpr(log_prob)(jax.ShapeDtypeStruct((size,), problem.dtype))
+    return sum(math.prod(out.aval.shape) for each in traced.eqns for out in each.outvars)
+
+
 def _unbent(bend: Bend, straight: jax.Array) -> Bent:
     """What `bent` would have found."""
     nothing = jnp.zeros_like(straight)

@@ -29,7 +29,9 @@ from spos.auto.watch import Callback, FitProgress, Stopped
 from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 
-LONG = 2_000_000  # evaluations, after which it pays to compile the program anew, and better
+# It takes a second more to compile the program such that it runs fast. That pays after so many
+# evaluations, or at once where each of them computes so many numbers
+LONG, LARGE = 2_000_000, 100_000
 
 
 class Moving(FitState):
@@ -54,6 +56,7 @@ class Moving(FitState):
         self.saver: Checkpoint | None = None
         self.callback: Callback | None = None
         self.latest: FitState | None = None  # after the last whole chunk
+        self.large = engine.numbers(programs.problem) > LARGE
         self.evaluations, rng = 0, np.random.default_rng(seed)
         theta, original = approach.finite_starts(theta, self._log_prob, redraw, rng)
         theta = approach.parted(theta, rng)
@@ -115,7 +118,7 @@ class Moving(FitState):
         )
         plan = engine.plan(unknown.log_prob, dtype)
         there: Whitened = jax.device_get(
-            self.programs.look(frame, still, np.int32(1), unknown, plan)
+            self.programs.look(not self.large, frame, still, np.int32(1), unknown, plan)
         )
         return there
 
@@ -180,8 +183,9 @@ class Moving(FitState):
             rng = np.random.default_rng([self.seed, self.chunks, MOVES])  # not that of `rng`
             random = draw_random(rng, MOVES, archive, plan)
             now = plan._replace(log_step=steps)
+            short = self.evaluations < LONG and not self.large
             cloud, steps, records = self.programs.chunk(
-                self.evaluations < LONG, frame, random, np.int32(MOVES), cloud, now
+                short, frame, random, np.int32(MOVES), cloud, now
             )
             recorded: Records = jax.device_get(records)
             self.running, self.running_step = jax.device_get((cloud, steps))

@@ -104,9 +104,9 @@ class Programs:
         self.problem = problem if team.mesh is None else jax.tree.map(_on_the_host, problem)
         self.orders = Orders() if team.several else None
 
-    def look(self, *arguments: Any) -> Whitened:
+    def look(self, short: bool, *arguments: Any) -> Whitened:
         """The log-density and its gradient, by moves of no length; as `chunk`."""
-        return self._by_all(LOOK, True, arguments)[0]
+        return self._by_all(LOOK, short, arguments)[0]
 
     def chunk(self, short: bool, *arguments: Any) -> tuple[Whitened, jax.Array, Records]:
         """A chunk of moves, of all that `engine.chunk` takes but the problem; and whether the run
