@@ -172,7 +172,8 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
         "arrays are large, as with the many rows of a logistic regression, one device uses both "
         "cores already. Where they are small, much of the time is not divided: what each of many "
         "operations takes to begin, and the checks between rounds, which NumPy makes. Two devices, "
-        "which meet once in 25 moves, keep more of the second core busy and gain nothing.",
+        "which meet once in 25 moves, keep more of the second core busy there, and gain little or "
+        "lose. They gain where arrays are large.",
         _plain(
             *("case", "one_device_s", "two_devices_s"),
             *("one_device_us_per_evaluation", "two_devices_us_per_evaluation", "ratio"),
