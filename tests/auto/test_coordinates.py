@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import spos
-from spos.auto import approach, bend, chance, engine, judge, metric
+from spos.auto import approach, bend, chance, engine, judge, metric, tails
 from spos.auto.bend import Points
 from spos.auto.controller import AutomaticRun
 from spos.auto.engine import Coordinates, Problem, Whitened
 from spos.auto.together import Programs
+from spos.io import archive
 from spos.targets.target import as_target
 
 RNG = np.random.default_rng(0)
@@ -23,7 +24,8 @@ def a_bend(size=5):
     shift, scale = np.zeros((6, size)), np.zeros((6, size))
     shift[:, 2:4] = 0.3 * RNG.normal(size=(6, 2))
     scale[:4, 2:4] = 0.3 * RNG.normal(size=(4, 2))
-    return bend.Bend(RNG.normal(size=size), np.eye(size)[:, :2], np.ones(2), shift, scale)
+    long = tails.Tails(RNG.normal(size=size), *RNG.uniform(1.0, 2.0, size=(3, size)))
+    return bend.Bend(RNG.normal(size=size), np.eye(size)[:, :2], np.ones(2), shift, scale, long)
 
 
 def test_a_bend_and_its_scores_are_those_of_automatic_differentiation():
@@ -87,6 +89,69 @@ def test_a_banana_is_straightened():
 def test_where_no_scale_depends_on_another_parameter_there_is_no_bend():
     theta = RNG.normal(size=(50, 100, 6))
     assert bend.learn(theta, -theta) is None
+
+
+@pytest.mark.parametrize(
+    ("draw", "below", "above"),
+    [
+        (lambda x: x, (1.0, 1.0), (1.0, 1.0)),
+        (lambda x: np.where(x < 0, -(x**2), x), (1.5, 2.5), (1.0, 1.3)),
+        (lambda x: x * np.exp(0.07 * x**2), (1.25, 3.0), (1.25, 3.0)),
+    ],
+    ids=["normal", "exponential below", "like a t"],
+)
+def test_long_tails_are_found_and_shortened(draw, below, above):
+    s = 3.0 + 2.0 * draw(RNG.normal(size=(200, 100, 1)))
+    found = tails.learn(s) or tails.none(1)
+    assert below[0] <= found.below[0] <= below[1]
+    assert above[0] <= found.above[0] <= above[1]
+    short = tails.shortened(found, s)
+    np.testing.assert_allclose(tails.stretched(found, short, np).s, s, rtol=1e-9, atol=1e-9)
+    assert tails.of_few(short)[0] < 0.025
+
+
+def test_tails_of_a_power_of_one_change_nothing():
+    v = RNG.normal(size=(50, 3)) * 1e3
+    same = tails.stretched(tails.none(3), v, np)
+    np.testing.assert_array_equal(same.s, v)
+    np.testing.assert_allclose(np.stack(same[1:]), 0.0, atol=1e-9)
+
+
+def long_below(x):
+    """A normal law, and a tail that falls half as fast as an exponential one."""
+    return jnp.logaddexp(-0.5 * x**2, jnp.log(0.05) + 0.5 * x + jax.nn.log_sigmoid(-2.0 * x))
+
+
+def test_a_spread_that_long_tails_make_takes_fewer_moves_where_they_are_shortened(monkeypatch):
+    x = np.linspace(-60.0, 6.0, 200_001)
+    density = np.exp(np.asarray(long_below(x), float))
+    mean = np.average(x, weights=density)
+    truth = math.sqrt(np.average((x - mean) ** 2, weights=density))
+
+    def fitted():
+        start = jax.random.normal(jax.random.key(0), (100, 3))
+        return spos.fit(lambda x: long_below(x).sum(), start=start, progress=False)
+
+    found = fitted()
+    assert found.converged, found.report()
+    np.testing.assert_allclose(np.asarray(found.draws).std(0), truth, rtol=0.1)
+    monkeypatch.setattr(tails, "learn", lambda s: None)
+    assert fitted().evaluations > 2 * found.evaluations
+
+
+def test_a_fit_that_was_saved_when_bends_had_no_tails_is_read(tmp_path):
+    """Its file has another format and fewer arrays."""
+    start = jax.random.normal(jax.random.key(0), (100, 2))
+    fit = spos.fit(lambda x: -0.5 * (x[0] ** 2 + 20.0 * (x[1] - x[0] ** 2) ** 2), start=start)
+    assert fit.adapted.bend is not None
+    arrays, meta = archive.read(fit.save(tmp_path / "new.npz"))
+    kept = meta["adapted"]["dict"]["bend"]["dict"].pop("tails")["dict"].values()
+    less = {name: x for name, x in arrays.items() if {"leaf": name} not in kept}
+    archive.write(tmp_path / "old.npz", less, meta | {"format": "spos fit 1"})
+    found = spos.load(tmp_path / "old.npz")
+    np.testing.assert_array_equal(found.draws, fit.draws)
+    again = spos.fit(lambda x: -0.5 * (x**2).sum(), warm_start=found)
+    assert again.converged
 
 
 def test_a_flat_direction_has_its_spread_as_scale():

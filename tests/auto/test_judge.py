@@ -8,12 +8,12 @@ from spos.auto.judge import Round, measure, medians
 RECORDS, PARTICLES, SIZE = 200, 100, 4
 
 
-def judged(z, allowed=0.025, acceptance=1.0):
+def judged(z, allowed=0.025, acceptance=1.0, late=None):
     """The names of the checks that fail, of independent draws whose scores suit their variances."""
     z = z - z.mean((0, 1))
     log_prob = -0.5 * (z**2).sum(-1)
     seen = Round(z, log_prob, z, -z / z.var((0, 1)), acceptance * np.ones(z.shape[:2]))
-    checks, _ = measure(seen, ["a", "b", "c", "d"], allowed)
+    checks, _ = measure(seen, ["a", "b", "c", "d"], allowed, late)
     return {check.name for check in checks if not check.passed}
 
 
@@ -34,6 +34,16 @@ def test_a_spread_that_is_made_by_draws_far_out_has_to_be_known_better(draws):
     draws[..., 2] = np.sign(draws[..., 2]) * rng.exponential(size=draws.shape[:2]) ** 1.5
     assert judged(draws, allowed=0.03) == {"precision"}
     assert judged(draws, allowed=0.06) == set()
+
+
+def test_less_so_where_the_particles_move_in_coordinates_with_short_tails(draws):
+    """Half of the logarithm of what it would be."""
+    rng = np.random.default_rng(1)
+    draws[..., 2] = np.sign(draws[..., 2]) * rng.exponential(size=draws.shape[:2]) ** 1.5
+    assert judged(draws, allowed=0.03, late=np.full(SIZE, 0.01)) == set()
+    assert judged(draws, allowed=0.018, late=np.full(SIZE, 0.01)) == {"precision"}
+    late = np.array([0.01, 0.01, 0.1, 0.01])
+    assert judged(draws, allowed=0.03, late=late) == {"precision"}
 
 
 def test_a_spread_that_is_made_by_all_draws_has_the_error_that_it_seems_to_have(draws):

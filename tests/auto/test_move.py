@@ -15,6 +15,7 @@ import pytest
 from spos.auto import bend, chance, engine, jitter
 from spos.auto.bend import Bend, Points
 from spos.auto.engine import Coordinates, Problem, Whitened
+from spos.auto.tails import Tails
 from spos.targets.target import as_target
 
 ENSEMBLES, PARTICLES, SIZE, MOVES = 256, 8, 2, 60
@@ -130,6 +131,7 @@ def test_without_the_ratio_of_the_laws_of_a_local_step_it_is_not(monkeypatch):
 SLANTED = Bend(
     *(jnp.asarray([0.1, -0.2]), jnp.asarray([[1.0], [0.0]]), jnp.asarray([0.5])),
     *(jnp.asarray([[0, 0.4], [0, -0.3], [0, 0.1]]), jnp.asarray([[0, 0.8], [0, 0.5], [0, 0.0]])),
+    Tails(*map(jnp.asarray, ([0.1, 0.0], [0.5, 0.7], [2.0, 1.0], [1.0, 1.5]))),
 )
 
 
@@ -138,7 +140,7 @@ def bent_error(local):
     problem = Problem.of(as_target(log_prob), EXACT[0], 1.0)
     frame = FRAME._replace(bend=SLANTED, is_bent=True)
     exact = np.asarray(EXACT, float)
-    plain = Bend(*(np.asarray(part, float) for part in SLANTED))
+    plain = jax.tree.map(lambda part: np.asarray(part, float), SLANTED)
     given = Points(exact, np.zeros(exact.shape[:-1]), np.zeros_like(exact))
     away = bend.straighten_points(plain, given).theta - np.asarray(FRAME.centre, float)
     z = np.linalg.solve(np.asarray(FRAME.factor, float), away[..., None])[..., 0]
@@ -162,12 +164,14 @@ def test_in_bent_coordinates_the_move_is_exact():
     assert abs(bent_error(local=True)) < 5
 
 
-def test_without_the_determinant_of_the_bend_it_is_not(monkeypatch):
+@pytest.mark.parametrize("part", ["all of it", "that of the tails"])
+def test_without_the_determinant_of_the_bend_it_is_not(monkeypatch, part):
     whole = engine.bent
 
     def without(*given):
         found = whole(*given)
-        return found._replace(log_det=jnp.zeros_like(found.log_det))
+        missed = found.log_det if part == "all of it" else found.long.log_slope.sum(-1)
+        return found._replace(log_det=found.log_det - missed)
 
     monkeypatch.setattr(engine, "bent", without)
     assert abs(bent_error(local=False)) > 10

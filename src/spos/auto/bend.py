@@ -28,6 +28,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from spos.auto import tails
+from spos.auto.tails import Stretched, Tails
 from spos.types import Array
 
 MOST_PARENTS = 24
@@ -50,6 +52,7 @@ class Bend(NamedTuple):
         width: σ of each parent's hinge.
         shift: a, one row for each feature.
         scale: b, likewise.
+        tails: from short tails to long ones, before all else.
     """
 
     centre: Array
@@ -57,13 +60,16 @@ class Bend(NamedTuple):
     width: Array
     shift: Array
     scale: Array
+    tails: Tails
 
 
 def unbent(size: int) -> Bend:
     """One that moves nothing, of the shapes that all have."""
     most = min(size, MOST_PARENTS)
     nothing = np.zeros((FEATURES * most, size))
-    return Bend(np.zeros(size), np.zeros((size, most)), np.ones(most), nothing, nothing)
+    return Bend(
+        np.zeros(size), np.zeros((size, most)), np.ones(most), nothing, nothing, tails.none(size)
+    )
 
 
 class Points(NamedTuple):
@@ -75,12 +81,13 @@ class Points(NamedTuple):
 
 
 class Bent(NamedTuple):
-    """θ, the logarithm of the determinant, and what made them: the parents, and b·φ."""
+    """θ, the logarithm of the determinant, and what made them: the parents, b·φ, and long tails."""
 
     theta: Any
     log_det: Any
     u: Any
     tilt: Any
+    long: Stretched
 
 
 def features(u: Any, width: Any, xp: Any) -> Any:
@@ -91,10 +98,12 @@ def features(u: Any, width: Any, xp: Any) -> Any:
 
 def bent(bend: Bend, straight: Any, xp: Any = jnp) -> Bent:
     """Over to θ."""
-    away = straight - bend.centre
+    long = tails.stretched(bend.tails, straight, xp)
+    away = long.s - bend.centre
     u = away @ bend.pick
     tilt, shift = _driven(bend, u, xp)
-    return Bent(bend.centre + away * xp.exp(tilt) + shift, tilt.sum(-1), u, tilt)
+    theta = bend.centre + away * xp.exp(tilt) + shift
+    return Bent(theta, (tilt + long.log_slope).sum(-1), u, tilt, long)
 
 
 def _driven(bend: Bend, u: Any, xp: Any) -> tuple[Any, Any]:
@@ -107,10 +116,10 @@ def bend_points(bend: Bend | None, straight: Points) -> Points:
     """From straight coordinates to θ."""
     if bend is None:
         return straight
-    theta, log_det, u, tilt = bent(bend, straight.theta, np)
-    away = straight.theta - bend.centre
-    own = straight.score * np.exp(-tilt)  # right for the children
-    score = own - _of_children(bend, own, straight.score * away, u, tilt)
+    theta, log_det, u, tilt, long = bent(bend, straight.theta, np)
+    score = (straight.score - long.curve) * np.exp(-long.log_slope)
+    own = score * np.exp(-tilt)  # right for the children
+    score = own - _of_children(bend, own, score * (long.s - bend.centre), u, tilt)
     return Points(theta, straight.log_prob - log_det, score)
 
 
@@ -121,16 +130,20 @@ def straighten_points(bend: Bend | None, points: Points) -> Points:
     away = points.theta - bend.centre
     u = away @ bend.pick
     tilt, shift = _driven(bend, u, np)
-    straight = bend.centre + (away - shift) * np.exp(-tilt)
-    score = straight_scores(bend, straight, points.score, u, tilt, np)
-    return Points(straight, points.log_prob + tilt.sum(-1), score)
+    straight = tails.shortened(bend.tails, bend.centre + (away - shift) * np.exp(-tilt))
+    long = tails.stretched(bend.tails, straight, np)
+    score = straight_scores(bend, points.score, u, tilt, long, np)
+    return Points(straight, points.log_prob + (tilt + long.log_slope).sum(-1), score)
 
 
-def straight_scores(bend: Bend, straight: Any, score: Any, u: Any, tilt: Any, xp: Any = jnp) -> Any:
-    """From gradients of log p in θ to those of the density of straight coordinates, with the
-    parents and b·φ of `bent`."""
+def straight_scores(
+    bend: Bend, score: Any, u: Any, tilt: Any, long: Stretched, xp: Any = jnp
+) -> Any:
+    """From gradients of log p in θ to those of the density of straight coordinates, with what
+    `bent` knows."""
     own = score * xp.exp(tilt)
-    return own + _of_children(bend, score, own * (straight - bend.centre), u, tilt, xp)
+    own = own + _of_children(bend, score, own * (long.s - bend.centre), u, tilt, xp)
+    return own * xp.exp(long.log_slope) + long.curve
 
 
 def _of_children(bend: Bend, own: Any, pushed: Any, u: Any, tilt: Any, xp: Any = np) -> Any:
@@ -168,15 +181,21 @@ def learn(theta: np.ndarray, score: np.ndarray) -> Bend | None:
     logs = np.log(squares + 1e-4 * np.median(squares, (0, 1)) + 1e-300)
     logs -= logs.mean((0, 1))
     family = _family(u, logs, score * sd)
-    if not family.child.any():
-        return None
-    most, count = min(size, MOST_PARENTS), len(family.parents)
-    shift, scale, centre = _regressed(u, logs, family, most)
-    pick, width = np.zeros((size, most)), np.ones(most)
-    pick[family.parents, np.arange(count)] = 1.0
-    width[:count] = sd[family.parents]
-    unit = np.tile(width, FEATURES)[:, None]
-    return Bend(mean + centre * sd, pick, width, shift * sd / unit, scale / unit)
+    found = unbent(size)
+    if family.child.any():
+        most, count = min(size, MOST_PARENTS), len(family.parents)
+        shift, scale, centre = _regressed(u, logs, family, most)
+        found.pick[family.parents, np.arange(count)] = 1.0
+        found.width[:count] = sd[family.parents]
+        unit = np.tile(found.width, FEATURES)[:, None]
+        found = found._replace(
+            centre=mean + centre * sd, shift=shift * sd / unit, scale=scale / unit
+        )
+    straight = straighten_points(found, Points(theta, np.zeros(theta.shape[:2]), score)).theta
+    long = tails.learn(straight)
+    if long is None:
+        return found if family.child.any() else None
+    return found._replace(tails=long)
 
 
 def _family(u: np.ndarray, logs: np.ndarray, score: np.ndarray) -> Family:

@@ -20,12 +20,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto import bend, budget, length, metric, state
+from spos.auto import bend, budget, length, metric, state, tails
 from spos.auto.approaching import BIRTH_DEATHS, Approaching
 from spos.auto.bend import Bend, Points
 from spos.auto.budget import Spent
 from spos.auto.engine import MOVES
-from spos.auto.judge import STUCK, Round, arviz_checks, is_flat, measure, passed, rough, slowed
+from spos.auto.judge import (
+    LOW,
+    STUCK,
+    Round,
+    arviz_checks,
+    is_flat,
+    measure,
+    passed,
+    places,
+    rough,
+    slowed,
+)
 from spos.auto.result import Adapted, Fit
 from spos.auto.state import APPROACH
 from spos.auto.verdict import Check, Verdict
@@ -36,14 +47,14 @@ from spos.result import versions
 
 FROZEN = 3  # the stage of a round after its tuning
 SHIFT = 0.2  # of a log step, which makes up for the jitter of frozen ones
-CHUNKS = 8  # of a long round
+CHUNKS = 8  # of a long round are recorded as a whole, and more of few parameters:
+RECORDED = 2_000_000  # numbers
 LONGER, LITTLE_LONGER = 2.0, 1.25  # times
 NEAR = 4.0  # times: a round that is so near its end is not begun anew, whatever it taught
 STALLED, CLOSE = 0.9, 1.5  # times what was needed before; one that is closer to its end goes on
 SAFE = 1.1  # errors have errors
 APART = 0.3  # the share of variance between particles that no short round explains
-LOW, HIGH = 0.6, 0.95  # acceptance of a step that was tuned well
-LOWEST = 0.01  # of the densities that particles see
+LEAST, MOST = 0.6, 0.95  # acceptance of a step that was tuned well
 KNOWN = 0.5  # of the scale of a mode, in a round
 ROUND = 1.5  # the ratio of scales up to which coordinates are good enough
 
@@ -108,6 +119,7 @@ class AutomaticRun(Approaching):
             stalled = needed > max(STALLED * self._needed(before), CLOSE)
             if stalled or (needed > NEAR and self._taught(seen, independent)):
                 self._end_advance()
+                self.left = [*self.left, self._homes(seen, found)]
                 self._learn(seen, found, independent)
                 self.stage, self.asked = 0, self.asked * (1.0 if stalled else 2.0)
                 continue
@@ -124,7 +136,7 @@ class AutomaticRun(Approaching):
             or (not self.local and (rough(seen.g) or slowed(seen.acceptance)))
             or (self._stuck(seen).any() and self.number < BIRTH_DEATHS)
             or (self._trend and not self.checks[0].passed)
-            or not LOW < float(seen.acceptance.mean()) < HIGH
+            or not LEAST < float(seen.acceptance.mean()) < MOST
         ):
             return True
         rows = seen.z.reshape(-1, self.size), seen.g.reshape(-1, self.size)
@@ -148,6 +160,14 @@ class AutomaticRun(Approaching):
         return not all(check.passed for check in self.checks if check.name == "trend")
 
     @staticmethod
+    def _homes(seen: Round, found: Points) -> np.ndarray:
+        """Where particles stand, and how high: nowhere if they hardly move, which is no home."""
+        usual = seen.acceptance.mean(0)
+        moves = usual > 0.5 * usual.mean()
+        height = np.where(moves, found.log_prob[-1], -np.inf)
+        return np.column_stack([found.theta[-1], height])
+
+    @staticmethod
     def _stuck(seen: Round) -> np.ndarray:
         """Which particles reject nearly everything where the density is lower than the others see?
         (Where it is higher they may stand in a mode that is narrow.)"""
@@ -155,7 +175,7 @@ class AutomaticRun(Approaching):
         if still.all():
             return np.zeros_like(still)
         found: np.ndarray = still & (
-            seen.log_prob.mean(0) < np.quantile(seen.log_prob[:, ~still], LOWEST)
+            seen.log_prob.mean(0) < np.quantile(seen.log_prob[:, ~still], LOW)
         )
         return found
 
@@ -175,7 +195,8 @@ class AutomaticRun(Approaching):
         are from one record to the next."""
         first = max(2, -(-self.budget.records(self.count) // MOVES))
         chunks = math.ceil(first * times)
-        times = max(1, chunks // max(CHUNKS, first))
+        whole = RECORDED // (MOVES * self.count * self.size)
+        times = max(1, chunks // max(CHUNKS, first, whole))
         return MOVES * chunks, 1 << (int(times).bit_length() - 1)
 
     def _judge(self, seen: Round, found: Points, thin: int) -> float:
@@ -183,7 +204,9 @@ class AutomaticRun(Approaching):
         own = seen._replace(y=found.theta, log_prob=found.log_prob)
         if is_flat(found.theta, found.score).any():  # which mixed directions would hide
             own = own._replace(z=found.theta, g=found.score)
-        self.checks, independent = measure(own, self.names, self.budget.error)
+        late = tails.of_few(self.origin + seen.y @ self.base.T)
+        self.checks, independent = measure(own, self.names, self.budget.error, late)
+        self.checks.append(places(own, self.left))
         self.finished, self.thin = own, thin
         if passed(self.checks):
             self.checks += arviz_checks(own, self.names)

@@ -42,6 +42,7 @@ import numpy as np
 from spos.auto import jitter
 from spos.auto.bend import Bend, Bent, bent, straight_scores
 from spos.auto.chance import RandomNumbers
+from spos.auto.tails import unstretched
 from spos.cloud import squared_distances
 from spos.mesh import shards
 from spos.programs import compiled
@@ -143,13 +144,13 @@ class Problem(Value):
             return jnp.asarray(target.log_prob(self.unflatten(theta), batch), self.dtype)
 
         straight = frame.centre + z @ frame.factor.T
-        way = Bent(straight, jnp.zeros(len(z), self.dtype), None, None)
+        way = _unbent(None, straight)
         if frame.bend is not None:
             way = jax.lax.cond(frame.is_bent, bent, _unbent, frame.bend, straight)
         values, scores = jax.vmap(jax.value_and_grad(log_prob))(way.theta)
         if frame.bend is not None:
-            given = frame.bend, straight, scores, way.u, way.tilt
-            scores = jax.lax.cond(frame.is_bent, straight_scores, lambda *given: given[2], *given)
+            given = frame.bend, scores, way.u, way.tilt, way.long
+            scores = jax.lax.cond(frame.is_bent, straight_scores, lambda *given: given[1], *given)
         values, g = values + way.log_det, scores @ frame.factor
         good = jnp.isfinite(values) & jnp.isfinite(g).all(1) & jnp.isfinite(z).all(1)
         return Whitened(z, jnp.where(good, values, -jnp.inf), jnp.where(good[:, None], g, 0.0))
@@ -168,10 +169,11 @@ def numbers(problem: Problem) -> int:
     return sum(math.prod(out.aval.shape) for each in traced.eqns for out in each.outvars)
 
 
-def _unbent(bend: Bend, straight: jax.Array) -> Bent:
+def _unbent(bend: Bend | None, straight: jax.Array) -> Bent:
     """What `bent` would have found."""
-    nothing = jnp.zeros_like(straight)
-    return Bent(straight, nothing.sum(-1), nothing[:, : len(bend.width)], nothing)
+    nothing, parents = jnp.zeros_like(straight), 0 if bend is None else len(bend.width)
+    long = unstretched(None, straight)
+    return Bent(straight, nothing.sum(-1), nothing[:, :parents], nothing, long)
 
 
 def stein_field(z: jax.Array, others: jax.Array, scores: jax.Array) -> jax.Array:

@@ -13,6 +13,8 @@ path has M replicates, and its error follows from their spread, with no model of
     stuck       no particle rejects nearly everything
     tails       no standard deviation is that of a few draws
     spikes      no few particles have met densities far above those of all the others
+    places      no draw is anywhere near where some particles stood in an earlier round, though the
+                density there is as high: another mode, to which no way leads back
     R-hat, ESS  ArviZ's, with the particles dealt to four chains
     own         precision once more, of a model's own parameters, with twice the error
 
@@ -31,6 +33,7 @@ import numpy as np
 from spos.auto.budget import ERROR
 from spos.auto.metric import FLATTEST
 from spos.auto.result import by_groups
+from spos.auto.tails import FEW, USUAL, of_few
 from spos.auto.verdict import Check
 
 MIXING, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 4.5, 0.05, 0.1, 1.01, 400.0
@@ -40,10 +43,11 @@ END = 0.02  # of the draws are at the lower end of a parameter, and as many at t
 WALL = 2 / 3  # of the usual acceptance, which falls only where a region is narrow
 UNEVEN = 1.3  # roughness, from which on the step has to fit the place
 ABOVE, FEW_PARTICLES = 3.0, 0.05  # times the usual height of log p over its median, and of whom
-FEW, HEAVY = 0.001, 0.2  # so many of the draws hold so much of a variance
-USUAL = 0.03  # how much they usually hold: of a normal law .013, with exponential sides .03
+HEAVY = 0.2  # of a variance, held by few draws
 ROUGH = 2.5
-TAILS = "tails"
+BEYOND, SOME = 2.0, 0.1  # times the reach of the draws; so many particles are not lost by chance
+LOW = 0.01  # quantile of a density that draws see
+TAILS, PLACES = "tails", "places"
 
 FUNNEL = (
     "The scale of the density changes from place to place, as in a funnel: no single step size "
@@ -69,8 +73,14 @@ class Round(NamedTuple):
     acceptance: np.ndarray
 
 
-def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list[Check], float]:
-    """The cheap checks, and how many independent points the round is worth."""
+def measure(
+    seen: Round, names: list[str], allowed: float = ERROR, late: np.ndarray | None = None
+) -> tuple[list[Check], float]:
+    """The cheap checks, and how many independent points the round is worth.
+
+    `late` is how much of every variance few draws hold in the coordinates in which the particles
+    move, if those are not their own.
+    """
     n, count = seen.log_prob.shape
     both = np.concatenate([seen.y, seen.log_prob[..., None]], -1)
     folded = np.abs(both - medians(both))
@@ -84,8 +94,9 @@ def measure(seen: Round, names: list[str], allowed: float = ERROR) -> tuple[list
     mean_error, sd_error = errors(seen.y)
     few = of_few(seen.y)
     heavy = few > HEAVY
-    # draws far out come late and together: without them sd and error are both too small
-    sd_light = sd_error * np.maximum(few / USUAL, 1.0)
+    # draws far out may come late and together: without them sd and error are both too small
+    slow = few if late is None else late
+    sd_light = sd_error * np.sqrt(np.maximum(few / USUAL, 1.0) * np.maximum(slow / USUAL, 1.0))
     sd_light = np.where(heavy, 0.0, sd_light)  # no length of a run brings the others down
     error = float(max(mean_error.max(), sd_light.max()))
     tail = np.where(heavy, sd_error, 0.0)
@@ -197,8 +208,27 @@ def is_flat(points: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def passed(found: list[Check]) -> bool:
-    """All checks, but for tails: a longer run would not mend those."""
-    return all(check.passed or check.name == TAILS for check in found)
+    """All checks, but for those that a longer run would not mend."""
+    return all(check.passed or check.name in (TAILS, PLACES) for check in found)
+
+
+def places(seen: Round, left: list[np.ndarray]) -> Check:
+    """Do the draws know the places where particles were at home at the ends of earlier rounds, rows
+    of a point and its log-density?"""
+    middle = medians(seen.y)
+    reach = np.maximum(np.abs(seen.y - middle).max((0, 1)), 1e-300)
+    least = np.quantile(seen.log_prob, LOW)
+    lost = [
+        (np.abs(rows[:, :-1] - middle) > BEYOND * reach).any(1) & (rows[:, -1] > least)
+        for rows in left
+    ]
+    share = float(max((each.mean() for each in lost), default=0.0))
+    return Check(
+        *(PLACES, share, SOME, share < SOME),
+        f"{share:.0%} of the particles stood, in an earlier round, where no draw is any more and "
+        f"the density is as high (less than {SOME:.0%})",
+        "There is another mode, whose weight is not known. " + MODES,
+    )
 
 
 def rough(g: np.ndarray) -> bool:
@@ -210,16 +240,6 @@ def slowed(acceptance: np.ndarray) -> bool:
     """Does it stop some particle, by the acceptance of moves?"""
     usual = acceptance.mean(0)
     return bool(usual.min() < 0.5 * usual.mean())
-
-
-def of_few(values: np.ndarray) -> np.ndarray:
-    """The share of every variance that the few farthest draws hold."""
-    flat = (values - values.mean((0, 1))).reshape(-1, values.shape[-1])
-    squares = np.ascontiguousarray(flat.T) ** 2
-    squares.sort(axis=1)
-    few = max(round(FEW * len(flat)), 1)
-    found: np.ndarray = squares[:, -few:].sum(1) / np.maximum(squares.sum(1), 1e-300)
-    return found
 
 
 def own_check(values: Mapping[str, np.ndarray], allowed: float = ERROR) -> Check:

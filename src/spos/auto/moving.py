@@ -145,7 +145,7 @@ class Moving(FitState):
         return np.asarray(values, self.dtype)
 
     def _frame(self, centre: np.ndarray, factor: np.ndarray, given: Bend | None) -> Coordinates:
-        arrays = Bend(*map(self._array, bend.unbent(self.size) if given is None else given))
+        arrays = jax.tree.map(self._array, given or bend.unbent(self.size))
         return Coordinates(self._array(centre), self._array(factor), arrays, given is not None)
 
     def advance(

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from spos import checks, result
+from spos.auto import tails
 from spos.auto.bend import Bend
 from spos.auto.named_draws import NamedDraws
 from spos.auto.named_draws import by_groups as by_groups
@@ -19,7 +20,7 @@ from spos.plots.results import result_figure
 from spos.result import Result, Summary
 from spos.types import PathLike, PyTree
 
-FORMAT = "spos fit 1"
+FORMAT, FORMER = "spos fit 2", "spos fit 1"  # whose bends had no tails
 MOST_DRAWN = 1000  # points of a figure
 MOST_NAMES = 6  # of parameters in one line
 
@@ -191,7 +192,12 @@ def load(path: PathLike) -> Result:
     """
     place = checks.as_path("path", path)
     arrays, meta = archive.read(place)
-    if meta.get("format") != FORMAT:
+    if meta.get("format") not in (FORMAT, FORMER):
         return result.load(place)
     with archive.making_sense(place):
+        bend = meta["adapted"].get("dict", {}).get("bend", {}).get("dict")
+        if meta["format"] == FORMER and bend is not None:
+            size = len(arrays[bend["centre"]["leaf"]])
+            more, bend["tails"] = archive.pack(tails.none(size), "tails")
+            arrays = {**arrays, **more}
         return Fit(**archive.unpack_fields(arrays, meta, SAVED))

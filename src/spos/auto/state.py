@@ -50,6 +50,7 @@ class FitState:
         moved: how many particles they moved.
         widths: those of the particles, after each chunk of the approach.
         archive: where the particles were on average in the last round that taught something.
+        left: where they stood when such rounds ended, and how high the log-density is there.
         leaps: how many leapfrogs a move of a round has.
         lengths: what was seen with each number of them that this round has tried.
         jumps: whether a round proposes jumps.
@@ -85,6 +86,7 @@ class FitState:
     moved: int = 0
     widths: list[np.ndarray] = field(default_factory=list)
     archive: np.ndarray | None = None
+    left: list[np.ndarray] = field(default_factory=list)
     leaps: int = 1
     lengths: list[Length] = field(default_factory=list)
     jumps: bool = False

@@ -28,6 +28,7 @@ from spos.auto.engine import (
     chunk,
 )
 from spos.auto.result import Fit
+from spos.auto.tails import Tails
 from spos.io import archive
 from spos.io.checkpoint import fingerprint
 from spos.loop.code import code_of
@@ -58,7 +59,7 @@ def _form(kind: type, **parts: Any) -> Any:
     return kind(**dict.fromkeys(names, 0) | parts)
 
 
-_FRAME = _form(Coordinates, bend=_form(Bend))
+_FRAME = _form(Coordinates, bend=_form(Bend, tails=_form(Tails)))
 _ARGUMENTS = jax.tree.structure((_FRAME, _form(RandomNumbers), 0, _form(Whitened), _form(Tuning)))
 
 
