@@ -59,7 +59,7 @@ class Preconditioner(Value):
         Returns:
             P, the direction that it scales (usually the drift), and the new memory.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must have `update(drift, memory)`")
 
 
 class SquareMemory(NamedTuple):

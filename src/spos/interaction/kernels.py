@@ -88,7 +88,7 @@ class Kernel(Value):
         Returns:
             k and slope, each of that shape or one that broadcasts to it.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must have `__call__(sq, bandwidth)`")
 
     def constant_slope(self, bandwidth: jax.Array) -> jax.Array | None:
         """The slope where it is the same for all distances.

@@ -51,7 +51,7 @@ class Target(Value):
         Returns:
             One number.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must have `log_prob(theta, batch)`")
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
         """The gradient of `log_prob` at every particle.
@@ -212,5 +212,10 @@ def check_target(target: Target, particles: Particles) -> None:
     if (source := source_of(target)) is not None:
         drawn = jax.eval_shape(lambda: target.draw(jax.random.key(0)))
         batch = drawn.batch._replace(examples=source.form.stack(*drawn.batch.weights.shape))
-    output = jax.eval_shape(lambda *given: target.log_prob(*given), theta, batch)
-    checks.log_prob_output("log_prob", output, (), "one number per particle")
+    try:
+        output = jax.eval_shape(lambda *given: target.log_prob(*given), theta, batch)
+    except Exception as error:  # whatever somebody's log-density may raise
+        shown = jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape)}", theta)
+        error.add_note(f"log_prob is called with one particle, {shown}, and traced by JAX")
+        raise
+    checks.log_prob_output("log_prob", output, (), "one number for the one particle it is given")

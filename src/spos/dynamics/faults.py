@@ -1,0 +1,58 @@
+"""What is wrong with a method of somebody's own, in a sentence that names its class.
+
+JAX complains too, but of the arguments of a program that the author has never seen. And a drift of
+the wrong shape it does not complain of at all: one vector is added to every particle.
+"""
+
+import dataclasses
+from collections.abc import Hashable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from spos.names import leaf_name
+from spos.targets.target import Target
+from spos.types import Particles
+
+
+def fault_of(sampler: Any) -> str | None:
+    """Why the sampler is no value that a program can take; None where all is well."""
+    kind = type(sampler).__name__
+    built = f"build the sampler with {kind}.of(log_prob, step_size)"
+    if not isinstance(sampler.target, Target):
+        return f"target must be a spos.Target, got {sampler.target!r}: {built}"
+    leaves = jax.tree_util.tree_leaves_with_path(sampler)
+    if any(leaf is sampler for _, leaf in leaves):
+        return f"{kind} is not registered: put @spos.value above the class"
+    for path, leaf in leaves:
+        if not isinstance(leaf, np.ndarray | np.generic | jax.Array | float | int):
+            return (
+                f"{leaf_name(path)} is a leaf of {kind} but no number, {leaf!r}: declare its field "
+                "as spos.static(), or give it as a value"
+            )
+    if not callable(sampler.step_size):
+        return f"step_size must be a schedule, got {sampler.step_size!r}: {built}"
+    for field in dataclasses.fields(sampler):
+        own = getattr(sampler, field.name)
+        if field.metadata.get("static") and not isinstance(own, Hashable):
+            return f"{field.name} is static and cannot be hashed: {own!r}; use a tuple"
+    return None
+
+
+def check_drift(name: str, given: Any, particles: Particles) -> None:
+    """Is it a `spos.Drift`, with a direction for every particle? Only shapes are looked at."""
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise TypeError(f"{name} must return spos.Drift(direction), got {_shown(given)}")
+    shapes = [jax.tree.map(jnp.shape, tree) for tree in (given[0], particles)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"{name} must return a direction like the particles, {_shown(particles)}, got "
+            f"{_shown(given[0])}"
+        )
+
+
+def _shown(tree: Any) -> str:
+    """A pytree by the shapes of its arrays."""
+    return str(jax.tree.map(lambda leaf: f"{jnp.result_type(leaf)}{list(jnp.shape(leaf))}", tree))
