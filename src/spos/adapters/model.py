@@ -285,7 +285,7 @@ def nothing_to_sample(model: str) -> ModelError:
     return ModelError(f"{model} has no parameters to sample: no random site without observations")
 
 
-def not_evaluated(model: str, how: str, error: Exception) -> ModelError:
-    """What the other library said first, under the model's name."""
+def not_evaluated(model: str, how: str, error: Exception, advice: str = "") -> ModelError:
+    """What the other library said first, under the model's name, and what may help."""
     reason = str(error).strip().partition("\n")[0]
-    return ModelError(f"{model} cannot be evaluated {how}: {reason}")
+    return ModelError(f"{model} cannot be evaluated {how}: {reason}{advice}")

@@ -114,7 +114,12 @@ def read(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Model:
         try:
             sites, target = _examine(program, nothing)
         except NEEDS_NUMBERS as error:
-            raise not_evaluated(program.name, "under jax.jit", error) from error
+            advice = "".join(
+                f". {given} is a {type(one).__name__}: give its .to_numpy()"
+                for given, one in (_named(model, args) | kwargs).items()
+                if hasattr(one, "to_numpy")
+            )
+            raise not_evaluated(program.name, "under jax.jit", error, advice) from error
     program, data, observed = target.program, target.data, tuple(sites.observed)
 
     def constrain(particles: Particles) -> dict[str, Any]:
