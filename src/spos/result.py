@@ -29,7 +29,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a run leaves behind, the interrupted one too.
+    """What a run leaves behind, also one that was interrupted: particles and how they were made.
 
     Attributes:
         particles: at the end of the run.

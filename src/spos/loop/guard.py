@@ -30,7 +30,7 @@ LARGER_NUMBERS = (
 
 
 class NonFiniteError(FloatingPointError):
-    """A run cannot go on: a particle is not finite, or a step is not one.
+    """A run cannot go on: a particle is no longer finite, or a step size is not above 0.
 
     Attributes:
         message: which particle and parameter, at which step, and what to try.
