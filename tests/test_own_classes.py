@@ -143,6 +143,16 @@ class OneForAll(spos.Sampler):
         return spos.Drift(scores.mean(0))
 
 
+class UnregisteredKernel(spos.Kernel):
+    __call__ = Cauchy.__call__
+
+
+@spos.value
+class WithoutSlope(spos.Kernel):
+    def __call__(self, sq, bandwidth):
+        return jnp.exp(-sq / bandwidth)
+
+
 FAULTS = {
     "not registered": (
         lambda: Unregistered.of(log_prob, 0.1),
@@ -190,6 +200,14 @@ def test_what_is_wrong_with_a_method_is_told_in_its_own_words(name):
     report = spos.check_sampler(build(), START)
     assert not report.passed
     assert words.partition(" ")[0].replace("\\", "") in str(report)
+
+
+def test_a_kernel_that_is_none_is_refused_where_it_is_given():
+    with pytest.raises(TypeError, match=r"UnregisteredKernel is not registered: put @spos\.value"):
+        spos.sample(spos.svgd(log_prob, 0.1, kernel=UnregisteredKernel(1.0)), START, 3)
+    words = r"WithoutSlope must give the pair \(k, slope\).* of shape \(2, 3\) it gave \(2, 3\)"
+    with pytest.raises(TypeError, match=words):
+        spos.svgd(log_prob, 0.1, kernel=WithoutSlope(1.0))
 
 
 def test_a_log_density_that_raises_is_told_what_it_was_given():

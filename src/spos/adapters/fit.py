@@ -12,7 +12,7 @@ from jax.sharding import Mesh
 
 from spos import checks
 from spos.adapters.minibatches import fit_minibatches, has_minibatches, with_minibatches
-from spos.adapters.model import Model, ModelError, broken_inputs
+from spos.adapters.model import Model, ModelError
 from spos.adapters.subject import Subject, read_subject
 from spos.auto import starts, threads
 from spos.auto.approach import NowhereFiniteError
@@ -223,7 +223,7 @@ def _check_density(subject: Subject, first: Particles) -> None:
     try:
         check_target(subject.target, first)
     except ValueError as error:
-        if broken := broken_inputs(subject.inputs):
+        if broken := checks.broken(dict(subject.inputs)):
             reason = str(error).partition("\n")[0]
             raise ModelError(f"In {subject.name}, {'; '.join(broken)}: {reason}") from error
         raise
@@ -252,7 +252,7 @@ def _begin(
     try:
         return AutomaticRun(programs, names, starts.two_halves(theta), seed, again, warm, budget)
     except NowhereFiniteError as error:
-        guilty = broken_inputs(subject.inputs)
+        guilty = checks.broken(dict(subject.inputs))
         if model is not None:
             guilty.append(model.blame(first))
         words = f"{error}. In {subject.name}, {'; '.join(guilty)}" if guilty else str(error)

@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any
 
 from spos import checks
-from spos.adapters.model import ModelError, broken_inputs
+from spos.adapters.model import ModelError
 from spos.adapters.subject import Subject
 from spos.auto.result import Fit
 from spos.auto.tall.place import NoModeError
@@ -74,5 +74,5 @@ def fit_minibatches(
     try:
         return fit_tall(target, first, total, size, seed, progress, callback, max_seconds)
     except NoModeError as error:
-        words = "; ".join([f"{subject.name}: {error}", *broken_inputs(subject.inputs)])
+        words = "; ".join([f"{subject.name}: {error}", *checks.broken(dict(subject.inputs))])
         raise (ModelError if subject.model is not None else NoModeError)(words) from error

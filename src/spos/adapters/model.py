@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.names import entry_name, leaf_name
+from spos.names import leaf_name
 from spos.targets.target import Target
 from spos.types import Particles
 
@@ -243,23 +243,6 @@ def _not_finite(found: Mapping[str, np.ndarray], what: str) -> list[str]:
         kinds = sorted({str(value) for value in rows[name][~np.isfinite(rows[name])].tolist()})
         place = "every start" if count == total else f"{count} of {total} starts"
         words.append(f"{name}: {what} is {' or '.join(kinds)} at {place}")
-    return words
-
-
-def broken_inputs(inputs: Mapping[str, Any]) -> list[str]:
-    """A phrase for each array that has something else than finite numbers, and where."""
-    words = []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(dict(inputs)):
-        if not hasattr(leaf, "dtype") or np.dtype(leaf.dtype).kind not in "fc":
-            continue
-        values = np.asarray(leaf)
-        bad = np.argwhere(np.isnan(values))
-        if not len(bad):
-            bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            place = tuple(bad[0])
-            more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-            words.append(f"{entry_name(path, place)} is {values[place]}{more}")
     return words
 
 

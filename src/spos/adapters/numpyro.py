@@ -33,7 +33,6 @@ from spos.adapters.model import (
     Model,
     ModelError,
     Predictions,
-    broken_inputs,
     in_blocks,
     not_evaluated,
 )
@@ -177,7 +176,7 @@ def _examine(program: Program, data: tuple[Any, ...]) -> tuple[Sites, NumpyroTar
         raise
     except (TypeError, ValueError) as error:
         args, kwargs = program.arguments(data)
-        broken = broken_inputs(_named(program.model, args) | kwargs)
+        broken = checks.broken(_named(program.model, args) | kwargs)
         given = ", where ".join([program.describe(data), *broken])
         raise not_evaluated(program.name, given, error) from error
     plates = tuple(seen[0].plates.items())

@@ -9,6 +9,7 @@ JAX holds numbers in 32 bits unless it is told otherwise, and says nothing of th
 from spos.checks.pytrees import (
     array,
     arrays,
+    broken,
     data,
     log_prob_output,
     no_mask,
@@ -38,6 +39,7 @@ __all__ = [
     "arrays",
     "as_held",
     "as_path",
+    "broken",
     "data",
     "folder",
     "fraction",

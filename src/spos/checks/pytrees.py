@@ -66,7 +66,28 @@ def _parts_here(leaf: Any) -> Iterator[tuple[int, np.ndarray]]:
         yield 0, np.asarray(leaf)
         return
     for shard in leaf.addressable_shards:
-        yield shard.index[0].start or 0, np.asarray(shard.data)
+        first = shard.index[0].start if shard.index else None
+        yield first or 0, np.asarray(shard.data)
+
+
+def broken(tree: PyTree) -> list[str]:
+    """A phrase for each array that has something else than finite numbers, and where."""
+    words = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        dtype = getattr(leaf, "dtype", None)
+        if not isinstance(dtype, np.dtype) or not jnp.issubdtype(dtype, jnp.inexact):
+            continue
+        for first, values in _parts_here(leaf):
+            bad = np.argwhere(np.isnan(values))
+            if not len(bad):
+                bad = np.argwhere(~np.isfinite(values))
+            if len(bad):
+                value = values[tuple(bad[0])]
+                place = (first + bad[0][0], *bad[0][1:]) if values.ndim else ()
+                more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+                words.append(f"{entry_name(path, place)} is {value}{more}")
+                break
+    return words
 
 
 def data(value: PyTree) -> PyTree:

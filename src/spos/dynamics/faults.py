@@ -15,6 +15,7 @@ import numpy as np
 from spos.names import leaf_name
 from spos.targets.target import Target
 from spos.types import Particles
+from spos.values import Value
 
 
 def fault_of(sampler: Any) -> str | None:
@@ -24,9 +25,9 @@ def fault_of(sampler: Any) -> str | None:
     if not isinstance(sampler.target, Target):
         return f"target must be a spos.Target, got {sampler.target!r}: {built}"
     leaves = jax.tree_util.tree_leaves_with_path(sampler)
-    if any(leaf is sampler for _, leaf in leaves):
-        return f"{kind} is not registered: put @spos.value above the class"
     for path, leaf in leaves:
+        if isinstance(leaf, Value):
+            return f"{type(leaf).__name__} is not registered: put @spos.value above the class"
         if not isinstance(leaf, np.ndarray | np.generic | jax.Array | float | int):
             return (
                 f"{leaf_name(path)} is a leaf of {kind} but no number, {leaf!r}: declare its field "
