@@ -3,6 +3,8 @@
 import dataclasses
 import importlib
 import inspect
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -33,6 +35,26 @@ def test_every_command_is_offered_and_loads():
 def test_every_command_has_help(name, capsys):
     assert main([name, "--help"]) == 0
     assert cli.ELSEWHERE[name] in capsys.readouterr().out.replace("\n", " ")
+
+
+ROOT = Path(__file__).parents[2]
+BLOCKS = [
+    (page, line)
+    for page in sorted(
+        [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/*.md")]
+    )
+    for line in re.findall(r"^(?:[A-Z_]+=\S+ )*spos ([a-z][^#\n]*)", page.read_text("utf-8"), re.M)
+    if page.name != "CHANGELOG.md"
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "line"), BLOCKS, ids=lambda each: str(getattr(each, "name", each))
+)
+def test_a_command_that_a_page_shows_is_understood(page, line):
+    arguments, strange = cli._parser().parse_known_args(shlex.split(line))
+    assert callable(arguments.run)
+    assert strange == []
 
 
 @pytest.mark.parametrize("name", paper.EXPERIMENTS)
