@@ -11,15 +11,23 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
+import spos
 from spos import cli
 from spos.cli import main
 from spos_experiments import paper
 from spos_experiments.frame import perform
 
-POINTS = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"][
-    "entry-points"
-][cli.GROUP]
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+POINTS = PROJECT["entry-points"][cli.GROUP]
+
+
+def test_no_other_project_of_the_name_is_taken_for_the_library():
+    (library,) = (need for need in map(Requirement, PROJECT["dependencies"]) if need.name == "spos")
+    assert library.specifier.contains(spos.__version__, prereleases=True)
+    for others in ("1.0.0a1", "1.6.0b0"):  # the first and the last on PyPI
+        assert not library.specifier.contains(others, prereleases=True)
 
 
 def test_every_command_is_offered_and_loads():
