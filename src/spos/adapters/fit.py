@@ -11,7 +11,12 @@ import numpy as np
 from jax.sharding import Mesh
 
 from spos import checks
-from spos.adapters.minibatches import fit_minibatches, has_minibatches, with_minibatches
+from spos.adapters.minibatches import (
+    fit_minibatches,
+    has_minibatches,
+    must_be_left_out,
+    with_minibatches,
+)
 from spos.adapters.model import Model, ModelError
 from spos.adapters.subject import Subject, read_subject
 from spos.auto import starts, threads
@@ -140,12 +145,8 @@ def fit(
         first = gather(first)  # a fit learns from all of them
     _check_density(subject, first)
     if tall:
-        without = budget._asdict() | {"checkpoint": checkpoint, "warm_start": warm_start}
-        without["mesh"] = team.mesh
-        without.pop("max_seconds")
-        for name, given in without.items():
-            if given is not None:
-                raise ValueError(f"{name} must be left out with minibatches, got {given!r:.80}")
+        others = {"checkpoint": checkpoint, "warm_start": warm_start, "mesh": team.mesh}
+        must_be_left_out(budget._asdict() | others)
         found = fit_minibatches(subject, first, seed, progress, callback, max_seconds)
         return _judged(subject, found, budget, team)
     programs = Programs(Problem.of(subject.target, first, weight), team)

@@ -1,6 +1,7 @@
 """Which models have minibatches, and how they are fitted with them."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from spos import checks
@@ -55,6 +56,13 @@ def has_minibatches(target: Target) -> bool:
     if isinstance(target, Posterior):  # the mode is looked for on all rows, so they are in memory
         return target.stochastic and not isinstance(target.data, Source)
     return bool(getattr(target, "plates", ())) and target.stochastic
+
+
+def must_be_left_out(options: Mapping[str, Any]) -> None:
+    """A run with minibatches knows none of these; of a budget it knows `max_seconds`."""
+    for name, given in options.items():
+        if given is not None and name != "max_seconds":
+            raise ValueError(f"{name} must be left out with minibatches, got {given!r:.80}")
 
 
 def fit_minibatches(
