@@ -216,6 +216,9 @@ def check_target(target: Target, particles: Particles) -> None:
         output = jax.eval_shape(lambda *given: target.log_prob(*given), theta, batch)
     except Exception as error:  # whatever somebody's log-density may raise
         shown = jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape)}", theta)
-        error.add_note(f"log_prob is called with one particle, {shown}, and traced by JAX")
+        error.add_note(
+            f"log_prob is called with one particle, {shown}, and traced by JAX: it must be written "
+            "for one, with jax.numpy"
+        )
         raise
     checks.log_prob_output("log_prob", output, (), "one number for the one particle it is given")
