@@ -98,6 +98,13 @@ def mixing(result: Result, *, burn_in: float | None = None) -> Mixing:
 
     Raises:
         ValueError: if there is no history, or too little of it.
+
+    Example:
+        >>> start = jax.random.normal(jax.random.key(0), (20, 2))
+        >>> sampler = spos.sgld(lambda x: -0.5 * (x**2).sum(), step_size=0.2)
+        >>> result = spos.sample(sampler, start, num_steps=2000, history_every=10)
+        >>> spos.diagnostics.mixing(result).flagged
+        []
     """
     if not isinstance(result, Result):
         raise TypeError(f"result must come from spos.sample or spos.fit, got {result!r}")
