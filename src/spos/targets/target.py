@@ -162,7 +162,15 @@ class LogDensity(Target):
     function: LogProb
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
-        return self.function(theta)
+        try:
+            return self.function(theta)
+        except Exception as error:  # whatever somebody's log-density may raise
+            shown = jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape)}", theta)
+            error.add_note(
+                f"log_prob is called with one particle, {shown}, and traced by JAX: it must be "
+                "written for one, with jax.numpy"
+            )
+            raise
 
 
 def score_particles(log_prob: LogProb, particles: Particles, batch: PyTree = None) -> Particles:
@@ -212,13 +220,5 @@ def check_target(target: Target, particles: Particles) -> None:
     if (source := source_of(target)) is not None:
         drawn = jax.eval_shape(lambda: target.draw(jax.random.key(0)))
         batch = drawn.batch._replace(examples=source.form.stack(*drawn.batch.weights.shape))
-    try:
-        output = jax.eval_shape(lambda *given: target.log_prob(*given), theta, batch)
-    except Exception as error:  # whatever somebody's log-density may raise
-        shown = jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape)}", theta)
-        error.add_note(
-            f"log_prob is called with one particle, {shown}, and traced by JAX: it must be written "
-            "for one, with jax.numpy"
-        )
-        raise
-    checks.log_prob_output("log_prob", output, (), "one number for the one particle it is given")
+    output = jax.eval_shape(lambda *given: target.log_prob(*given), theta, batch)
+    checks.log_prob_output("log_prob", output, (), "one number per particle")
