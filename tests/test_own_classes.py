@@ -138,6 +138,12 @@ class BareArray(spos.Sampler):
 
 
 @spos.value
+class Word(spos.Sampler):
+    def drift(self, key, state, scores):
+        return "up"
+
+
+@spos.value
 class OneForAll(spos.Sampler):
     def drift(self, key, state, scores):
         return spos.Drift(scores.mean(0))
@@ -184,6 +190,11 @@ FAULTS = {
         TypeError,
         r"BareArray\.drift must return spos\.Drift\(direction\), got float32\[12, 2\]",
     ),
+    "a drift that is a word": (
+        lambda: Word.of(log_prob, 0.1),
+        TypeError,
+        r"Word\.drift must return spos\.Drift\(direction\), got str\[\]",
+    ),
     "one direction for all particles": (
         lambda: OneForAll.of(log_prob, 0.1),
         ValueError,
@@ -200,6 +211,22 @@ def test_what_is_wrong_with_a_method_is_told_in_its_own_words(name):
     report = spos.check_sampler(build(), START)
     assert not report.passed
     assert words.partition(" ")[0].replace("\\", "") in str(report)
+
+
+class Pair:
+    """A pytree whose class does not say when two of it are equal."""
+
+    def __init__(self, one, two):
+        self.one, self.two = one, two
+
+
+jax.tree_util.register_pytree_node(Pair, lambda p: ((p.one, p.two), None), lambda _, c: Pair(*c))
+
+
+def test_particles_may_be_of_any_class_that_is_a_pytree():
+    climb = Climb.of(lambda theta: log_prob(theta.one) + log_prob(theta.two), 0.1)
+    result = spos.sample(climb, Pair(START, START[:, 0]), 3, progress=False)
+    assert result.particles.one.shape == START.shape
 
 
 def test_a_kernel_that_is_none_is_refused_where_it_is_given():

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.names import leaf_name
+from spos.names import leaf_name, shapes
 from spos.targets.target import Target
 from spos.types import Particles
 from spos.values import Value
@@ -45,15 +45,11 @@ def fault_of(sampler: Any) -> str | None:
 def check_drift(name: str, given: Any, particles: Particles) -> None:
     """Is it a `spos.Drift`, with a direction for every particle? Only shapes are looked at."""
     if not isinstance(given, tuple) or len(given) != 2:
-        raise TypeError(f"{name} must return spos.Drift(direction), got {_shown(given)}")
-    shapes = [jax.tree.map(jnp.shape, tree) for tree in (given[0], particles)]
-    if shapes[0] != shapes[1]:
+        raise TypeError(f"{name} must return spos.Drift(direction), got {shapes(given)}")
+    (found, form), (wanted, like) = map(jax.tree.flatten, (given[0], particles))
+    same = form == like  # type: ignore[operator]
+    if not same or [*map(jnp.shape, found)] != [*map(jnp.shape, wanted)]:
         raise ValueError(
-            f"{name} must return a direction like the particles, {_shown(particles)}, got "
-            f"{_shown(given[0])}"
+            f"{name} must return a direction like the particles, {shapes(particles)}, got "
+            f"{shapes(given[0])}"
         )
-
-
-def _shown(tree: Any) -> str:
-    """A pytree by the shapes of its arrays."""
-    return str(jax.tree.map(lambda leaf: f"{jnp.result_type(leaf)}{list(jnp.shape(leaf))}", tree))

@@ -27,6 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
+from spos.names import shapes
 from spos.targets.source import source_of
 from spos.types import LogProb, Particles, PyTree
 from spos.values import Value, as_function, described, fields, value
@@ -165,10 +166,9 @@ class LogDensity(Target):
         try:
             return self.function(theta)
         except Exception as error:  # whatever somebody's log-density may raise
-            shown = jax.tree.map(lambda leaf: f"{leaf.dtype}{list(leaf.shape)}", theta)
             error.add_note(
-                f"log_prob is called with one particle, {shown}, and traced by JAX: it must be "
-                "written for one, with jax.numpy"
+                f"log_prob is called with one particle, {shapes(theta)}, and traced by JAX: it "
+                "must be written for one, with jax.numpy"
             )
             raise
 
