@@ -19,16 +19,6 @@ def entry_name(path: tuple[Any, ...], index: Any) -> str:
     return leaf_name(path) + (f"[{inside}]" if inside else "")
 
 
-def shapes(tree: PyTree) -> str:
-    """A pytree by the types and shapes of what is in it, whatever that is."""
-    return str(jax.tree.map(_shape, tree))
-
-
-def _shape(leaf: Any) -> str:
-    kind = getattr(leaf, "dtype", type(leaf).__name__)
-    return f"{kind}{list(getattr(leaf, 'shape', ()))}"
-
-
 def parameters(tree: PyTree) -> tuple[list[str], np.ndarray]:
     """All numbers of a particle as the columns of one matrix, with their names."""
     names, columns = [], []

@@ -16,6 +16,7 @@ from spos.checks.pytrees import (
     numbers,
     particles,
     rows,
+    shapes,
 )
 from spos.checks.scalars import (
     as_held,
@@ -55,6 +56,7 @@ __all__ = [
     "real",
     "rows",
     "seed",
+    "shapes",
     "switch",
     "whole",
     "wholes",

@@ -90,6 +90,16 @@ def broken(tree: PyTree) -> list[str]:
     return words
 
 
+def shapes(tree: PyTree) -> str:
+    """A pytree by the types and shapes of what is in it, whatever that is."""
+    return str(jax.tree.map(_shape, tree))
+
+
+def _shape(leaf: Any) -> str:
+    kind = getattr(leaf, "dtype", type(leaf).__name__)
+    return f"{kind}{list(getattr(leaf, 'shape', ()))}"
+
+
 def data(value: PyTree) -> PyTree:
     """A pytree of arrays that share their leading axis, one entry per example."""
     return jax.tree.map(jnp.asarray, rows(value))

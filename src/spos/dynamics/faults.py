@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.names import leaf_name, shapes
+from spos import checks
+from spos.names import leaf_name
 from spos.targets.target import Target
 from spos.types import Particles
 from spos.values import Value
@@ -45,11 +46,11 @@ def fault_of(sampler: Any) -> str | None:
 def check_drift(name: str, given: Any, particles: Particles) -> None:
     """Is it a `spos.Drift`, with a direction for every particle? Only shapes are looked at."""
     if not isinstance(given, tuple) or len(given) != 2:
-        raise TypeError(f"{name} must return spos.Drift(direction), got {shapes(given)}")
+        raise TypeError(f"{name} must return spos.Drift(direction), got {checks.shapes(given)}")
     (found, form), (wanted, like) = map(jax.tree.flatten, (given[0], particles))
     same = form == like  # type: ignore[operator]
     if not same or [*map(jnp.shape, found)] != [*map(jnp.shape, wanted)]:
         raise ValueError(
-            f"{name} must return a direction like the particles, {shapes(particles)}, got "
-            f"{shapes(given[0])}"
+            f"{name} must return a direction like the particles, {checks.shapes(particles)}, got "
+            f"{checks.shapes(given[0])}"
         )

@@ -27,7 +27,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.names import shapes
 from spos.targets.source import source_of
 from spos.types import LogProb, Particles, PyTree
 from spos.values import Value, as_function, described, fields, value
@@ -167,7 +166,7 @@ class LogDensity(Target):
             return self.function(theta)
         except Exception as error:  # whatever somebody's log-density may raise
             error.add_note(
-                f"log_prob is called with one particle, {shapes(theta)}, and traced by JAX: it "
+                f"log_prob is called with one particle, {checks.shapes(theta)}, and traced by JAX: it "
                 "must be written for one, with jax.numpy"
             )
             raise
