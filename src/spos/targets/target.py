@@ -166,8 +166,8 @@ class LogDensity(Target):
             return self.function(theta)
         except Exception as error:  # whatever somebody's log-density may raise
             error.add_note(
-                f"log_prob is called with one particle, {checks.shapes(theta)}, and traced by JAX: it "
-                "must be written for one, with jax.numpy"
+                f"log_prob is called with one particle, {checks.shapes(theta)}, and traced by "
+                "JAX: it must be written for one, with jax.numpy"
             )
             raise
 
