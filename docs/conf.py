@@ -27,12 +27,14 @@ html_title = f"spos {version}"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx_design",
     "sphinx-mathjax-offline",
     "whole_pages",
     "gallery",
+    "overview",
 ]
 exclude_patterns = ["_extensions", "_static", "images"]
 
@@ -44,6 +46,7 @@ myst_update_mathjax = False
 # what is public, from its docstrings
 default_role = "py:obj"  # `name` in a docstring leads to it, where it is one
 autodoc_member_order = "bysource"
+autosummary_generate = False  # it only tells a sentence of each name
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
@@ -84,7 +87,7 @@ html_sidebars = {"index": [], "start": [], "methods": [], "play": [], "paper": [
 html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_theme_options = {
     "logo": {"text": "spos"},
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "navbar_persistent": ["search-button"],
     "navigation_with_keys": False,
     "show_toc_level": 2,

@@ -224,11 +224,20 @@ CASES = {
         TypeError,
         r"particles: s .*array.*1\.0 \(float\)",
     ),
-    "a list of numbers": (lambda: init([1.0, 2.0]), TypeError, r"particles: 0 .*array.*1\.0"),
+    "a list of numbers": (
+        lambda: init([1.0, 2.0]),
+        TypeError,
+        r"particles must be arrays.*jnp\.asarray of a list, got \[1\.0, 2\.0\] \(list\)",
+    ),
+    "a number of particles": (
+        lambda: init(100),
+        TypeError,
+        r"particles must be arrays.*jax\.random\.normal.*got 100 \(int\)",
+    ),
     "integer leaf": (
         lambda: init(np.ones((3, 1), int)),
         TypeError,
-        r"particles: theta .*floating point.*int64",
+        r"particles: theta .*floating point.*int64: give its \.astype\(float\)",
     ),
     "boolean leaf": (
         lambda: init({"a": np.ones(3, bool)}),
@@ -660,12 +669,12 @@ CASES = {
     "likelihood summed": (
         lambda: init(START, posterior(lambda t, b: jnp.sum(b) * t[0])),
         ValueError,
-        r"log_likelihood.*one value for each of 10.*\(\)",
+        r"log_likelihood.*one value for each of 10 rows.*\(\)",
     ),
     "likelihood too wide": (
         lambda: init(START, posterior(lambda t, b: b[:, None] * t)),
         ValueError,
-        r"log_likelihood.*one value for each of 10.*\(10, 2\)",
+        r"log_likelihood.*one value for each of 10 rows.*\(10, 2\)",
     ),
     "likelihood of integers": (
         lambda: init(START, posterior(lambda t, b: b.astype(int))),

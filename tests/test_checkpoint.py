@@ -204,10 +204,10 @@ def test_what_a_killed_process_left_behind_is_cleared(tmp_path):
     ("change", "sentence"),
     [
         ({"seed": 2}, "its seed was 1, now 2"),
-        ({"sampler": build(step_size=0.02)}, "its sampler was .*'step_size': 0.01"),
+        ({"sampler": build(step_size=0.02)}, r"its sampler\.step_size was 0\.01, now 0\.02\."),
         ({"start": START + 1.0}, "its start was"),
         ({"sampler": build(data=DATA + 1.0)}, "its data was"),
-        ({"sampler": build(batch_size=6)}, "its sampler was .*'batch_size': 5"),
+        ({"sampler": build(batch_size=6)}, r"its sampler\.target\..*batch.* was 5, now 6\."),
         ({"sampler": build(sharpness=2.0)}, "its scores and steps at the start were others"),
         ({"history_every": 5}, "its history_every was 4, now 5"),
         ({"history_every": None}, "its history_every was 4, now None"),

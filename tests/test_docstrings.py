@@ -68,17 +68,24 @@ def test_what_is_public_is_documented(name):
 
 
 EXAMPLES = [name for name, one in PUBLIC.items() if ">>>" in (one.__doc__ or "")]
+TEXTS = {"spos": spos.__doc__} | {name: PUBLIC[name].__doc__ for name in EXAMPLES}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", TEXTS)
 def test_the_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # for what an example saves
     names = {"spos": spos, "jax": jax, "jnp": jnp, "np": np, "optax": optax}
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    example = doctest.DocTestParser().get_doctest(PUBLIC[name].__doc__, names, name, None, 0)
+    example = doctest.DocTestParser().get_doctest(TEXTS[name], names, name, None, 0)
     said = []
     runner.run(example, out=said.append)
     assert runner.failures == 0, "".join(said)
+
+
+def test_what_is_offered_by_name_is_public():
+    offered = {name for name in dir(spos) if not name.startswith("_")}
+    assert offered == {*spos.__all__, "SPOSClassifier", "SPOSRegressor"}
+    assert not [name for name in offered if not hasattr(spos, name)]
 
 
 def test_faults_are_found():

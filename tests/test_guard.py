@@ -94,3 +94,20 @@ def test_an_ordinary_run_says_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sample(spos.spos(normal, 0.05))
+
+
+@pytest.mark.parametrize("batch_size", [None, 5])
+def test_a_number_that_is_missing_in_the_data_is_named(batch_size):
+    y = np.ones(10, np.float32)
+    y[3] = np.nan
+    target = spos.posterior(
+        lambda theta, rows: -0.5 * (rows["y"] - theta[0]) ** 2, normal, {"y": y}, batch_size
+    )
+    with pytest.raises(spos.NonFiniteError, match=r"score is nan\. data\.y\[3\] is nan, which may"):
+        sample(spos.sgld(target, 0.01))
+
+
+def test_a_score_that_is_not_finite_without_such_data_is_told_as_before():
+    target = spos.posterior(lambda theta, y: jnp.sqrt(theta[0]) * y, normal, np.ones(4, np.float32))
+    with pytest.raises(spos.NonFiniteError, match=r"score is nan\. Check log_prob there"):
+        sample(spos.sgld(target, 0.01), -jnp.abs(START))

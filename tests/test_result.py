@@ -162,6 +162,20 @@ def test_nothing_is_unpickled(tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
+def test_a_result_is_shown_in_a_few_lines():
+    shown = repr(dataclasses.replace(result(), interrupted=True))
+    assert len(shown.splitlines()) == 2
+    assert shown.startswith("<Result: 3 steps of spos in 1.5 s, interrupted")
+    assert "'b': (40, 2, 3)" in shown
+    assert ".history" not in shown
+    assert ".history" in repr(result(records=4))
+
+
+def test_where_particles_belong_a_result_is_refused_by_the_word_that_was_meant():
+    with pytest.raises(TypeError, match=r"got a Result: give its \.particles"):
+        spos.sgld(lambda theta: -jnp.sum(theta**2), 0.1).init(result())
+
+
 def test_a_missing_file_is_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         spos.load(tmp_path / "none.npz")
@@ -171,7 +185,7 @@ def test_a_file_of_another_format_is_refused(tmp_path):
     from spos.io import archive
 
     archive.write(tmp_path / "old.npz", {}, {"format": 99})
-    with pytest.raises(ValueError, match=r"old\.npz: format 99"):
+    with pytest.raises(ValueError, match=r"old\.npz: .*Result or Fit.*format 99.*SPOSRegressor"):
         spos.load(tmp_path / "old.npz")
 
 

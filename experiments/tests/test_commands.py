@@ -3,21 +3,31 @@
 import dataclasses
 import importlib
 import inspect
+import re
+import shlex
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
+import spos
 from spos import cli
 from spos.cli import main
 from spos_experiments import paper
 from spos_experiments.frame import perform
 
-POINTS = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"][
-    "entry-points"
-][cli.GROUP]
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+POINTS = PROJECT["entry-points"][cli.GROUP]
+
+
+def test_no_other_project_of_the_name_is_taken_for_the_library():
+    (library,) = (need for need in map(Requirement, PROJECT["dependencies"]) if need.name == "spos")
+    assert library.specifier.contains(spos.__version__, prereleases=True)
+    for others in ("1.0.0a1", "1.6.0b0"):  # the first and the last on PyPI
+        assert not library.specifier.contains(others, prereleases=True)
 
 
 def test_every_command_is_offered_and_loads():
@@ -33,6 +43,26 @@ def test_every_command_is_offered_and_loads():
 def test_every_command_has_help(name, capsys):
     assert main([name, "--help"]) == 0
     assert cli.ELSEWHERE[name] in capsys.readouterr().out.replace("\n", " ")
+
+
+ROOT = Path(__file__).parents[2]
+BLOCKS = [
+    (page, line)
+    for page in sorted(
+        [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/*.md")]
+    )
+    for line in re.findall(r"^(?:[A-Z_]+=\S+ )*spos ([a-z][^#\n]*)", page.read_text("utf-8"), re.M)
+    if page.name != "CHANGELOG.md"
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "line"), BLOCKS, ids=lambda each: str(getattr(each, "name", each))
+)
+def test_a_command_that_a_page_shows_is_understood(page, line):
+    arguments, strange = cli._parser().parse_known_args(shlex.split(line))
+    assert callable(arguments.run)
+    assert strange == []
 
 
 @pytest.mark.parametrize("name", paper.EXPERIMENTS)

@@ -1,4 +1,24 @@
-"""Bayesian sampling with interacting, noisy particles."""
+"""Bayesian sampling with interacting, noisy particles.
+
+Without settings, from a log-density of one particle, a NumPyro model with its arguments, or a PyMC
+model:
+
+    >>> log_prob = lambda x: -0.5 * ((x - 2.0) ** 2).sum()
+    >>> particles = jax.random.normal(jax.random.key(0), (100, 1))
+    >>> fit = spos.fit(log_prob, start=particles)
+    >>> fit.converged
+    True
+
+`fit.report()` has the reasons, `fit.draws` the draws. With a method and a step size of your choice:
+
+    >>> sampler = spos.spos(log_prob, step_size=0.03)  # or spos.svgd, spos.sgld, …
+    >>> result = spos.sample(sampler, particles, num_steps=1000)
+    >>> result.particles.shape
+    (100, 1)
+
+Tables: `spos.SPOSRegressor` and `spos.SPOSClassifier`. Is a run right? `spos.diagnostics`.
+Minibatches: `spos.posterior`. A method of your own: `spos.Sampler`.
+"""
 
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING, Any
@@ -126,4 +146,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_ESTIMATORS])
+    return sorted([*__all__, *_ESTIMATORS, "__doc__", "__version__"])

@@ -27,9 +27,9 @@ FORMAT = 1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """What a run leaves behind, the interrupted one too.
+    """What a run leaves behind, also one that was interrupted: particles and how they were made.
 
     Attributes:
         particles: at the end of the run.
@@ -113,6 +113,15 @@ class Result:
 
     def _algorithm(self) -> str:
         return str(self.settings.get("algorithm", "?"))
+
+    def __repr__(self) -> str:
+        shapes = jax.tree.map(np.shape, self.particles)
+        kept = "" if self.history is None else " .history,"
+        return (
+            f"<Result: {self.num_steps:,} steps of {self._algorithm()} in {self.seconds:.1f} s"
+            f"{', interrupted' * self.interrupted}\n"
+            f" particles of shape {shapes}; see .particles,{kept} .summary(), .plot()>"
+        )
 
     def _repr_html_(self) -> str:
         drawn = rich.picture(lambda: result_figure(self, shown=False), "The particles.")
@@ -203,7 +212,9 @@ def load(path: Any) -> Result:
     arrays, meta = archive.read(checks.as_path("path", path))
     if meta.get("format") != FORMAT:
         raise ValueError(
-            f"{path}: format {meta.get('format')} is not {FORMAT}; not a saved result?"
+            f"{path}: must be a saved Result or Fit, got another file of spos, or of another "
+            f"version: format {meta.get('format')} is not {FORMAT}. SPOSRegressor.load and "
+            "SPOSClassifier.load read estimators, spos.rl.load policies"
         )
     with archive.making_sense(path):
         return Result(**unpacked(arrays, meta))

@@ -42,6 +42,17 @@ def static(**options: Any) -> Any:
 
     Returns:
         The field.
+
+    Example:
+        >>> @spos.value
+        ... class Power(spos.Target):
+        ...     scale: float
+        ...     power: int = spos.static(default=2)
+        ...
+        ...     def log_prob(self, theta, batch=None):
+        ...         return -jnp.sum(jnp.abs(theta / self.scale) ** self.power)
+        >>> jax.tree.leaves(Power(3.0, power=4))
+        [3.0]
     """
     return dataclasses.field(metadata={"static": True}, **options)
 
@@ -55,6 +66,17 @@ def value(cls: C) -> C:
 
     Returns:
         The class.
+
+    Example:
+        >>> @spos.value
+        ... class Climb(spos.Sampler):
+        ...     strength: float = 1.0
+        ...
+        ...     def drift(self, key, state, scores):
+        ...         return spos.Drift(jax.tree.map(lambda s: self.strength * s, scores))
+        >>> sampler = Climb.of(lambda x: -0.5 * (x**2).sum(), step_size=0.1, strength=2.0)
+        >>> spos.check_sampler(sampler).passed
+        True
     """
     dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)  # in place
     _register(cls)

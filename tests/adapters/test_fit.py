@@ -241,6 +241,12 @@ def test_what_cannot_be_fitted_is_said(call, error, words):
         call()
 
 
+def test_particles_without_their_word_are_told_how_a_log_density_is_fitted():
+    with pytest.raises(ValueError, match="no parameters to sample") as caught:
+        spos.fit(lambda theta: -0.5 * jnp.sum(theta**2), jnp.ones((100, 2)))
+    assert "spos.fit(log_prob, start=particles)" in "\n".join(caught.value.__notes__)
+
+
 def test_a_model_of_ours_will_do_and_takes_no_arguments():
     model = spos.from_numpyro(impossible)
     with pytest.raises(TypeError, match=r"spos\.Model takes no arguments"):

@@ -8,9 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pandas
 import pytest
 from eight_schools import EFFECT, ERROR, in_numpyro, log_density
 from numpyro.infer.util import constrain_fn, potential_energy
+from regression import in_numpyro as in_rows
 
 import spos
 from spos.adapters.model import ModelError
@@ -177,6 +179,11 @@ REFUSED = {
         regression,
         (np.ones((9, 3)), np.ones(9)),
         r"regression cannot be evaluated with argument 0 of shape \(9, 3\), argument 1 of shape",
+    ),
+    "a column of a table": (
+        in_rows,
+        (pandas.Series(np.ones(9)), np.ones(9)),
+        r"in_numpyro cannot be evaluated under jax\.jit: .*x is a Series: give its \.to_numpy\(\)",
     ),
     "missing": (regression, (), r"regression cannot be evaluated without arrays: .*'x'"),
 }

@@ -62,6 +62,21 @@ def test_constrained_draws_are_pymcs_for_any_leading_axes(own, schools, particle
             np.testing.assert_array_equal(folded[name][divmod(n, 3)], ours[name][n])
 
 
+def test_new_inputs_need_a_shape_that_follows_them_which_is_said():
+    def model(**shape):
+        with pymc.Model() as model:
+            x = pymc.Data("x", np.ones(9))
+            shape = {name: follows(x) for name, follows in shape.items()}
+            pymc.Normal("y", pymc.Normal("b") * x, 1.0, observed=np.ones(9), **shape)
+        return spos.from_pymc(model)
+
+    b, new = {"b": np.zeros(3)}, np.ones(4)
+    drawn = model(shape=lambda x: x.shape).predict(KEY, b, x=new)
+    assert drawn["y"].shape == (3, 4)
+    with pytest.raises(ModelError, match=r"x of shape \(4,\): .*keeps its length.*shape=x\.shape"):
+        model().predict(KEY, b, x=new)
+
+
 def test_predictions_follow_the_observed_law_and_not_the_data(schools):
     count = 1500
     theta = {"mu": np.full(count, 3.0), "tau_log__": np.zeros(count), "z": np.ones((count, 8))}

@@ -49,6 +49,17 @@ def test_the_numbers_are_arvizs_own_of_particles_as_chains(well_mixed):
     assert "0 of 2 parameters" in str(found)
 
 
+def test_a_fit_is_judged_as_it_judges_itself():
+    fit = spos.fit(gaussian, start=jax.random.normal(jax.random.key(0), (100, 2)), progress=False)
+    found = mixing(fit)
+    assert fit.converged
+    assert found.flagged == []
+    draws = np.asarray(fit.to_arviz().posterior["theta"], np.float64)[..., 1]
+    assert len(draws) == 4
+    assert found.r_hat[1] == pytest.approx(float(array_stats.rhat(draws)), abs=1e-4)
+    assert found.ess_bulk[1] == pytest.approx(float(array_stats.ess(draws)), rel=1e-3)
+
+
 def test_chains_in_separate_modes_are_flagged():
     start = jnp.asarray([[-20.0], [-20.0], [20.0], [20.0]])
     found = mixing(sample(spos.sgld(two_modes, 0.1), start, 400))

@@ -3,6 +3,7 @@
 import ast
 import re
 import runpy
+import tomllib
 
 import pytest
 from reference import DOCS, TUTORIALS, cells
@@ -43,6 +44,13 @@ def test_every_page_is_in_one_table_of_contents():
     tables = [one for page in pages for one in listed(page)]
     assert sorted(pages - set(tables)) == [DOCS / "index.md"]
     assert len(tables) == len(set(tables))
+
+
+def test_the_start_names_every_extra_that_a_user_may_want():
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    first_cells = re.findall(r"^\| (`.*?) \|", (DOCS / "start.md").read_text("utf-8"), re.MULTILINE)
+    told = {name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)}
+    assert told == set(project["optional-dependencies"]) - {"test", "docs", "lint"}
 
 
 def test_the_badges_say_what_is_so():

@@ -1,5 +1,8 @@
 """The API reference has every public name, and only names that are there."""
 
+import re
+import runpy
+
 import pytest
 from reference import DOCS, named, shown
 
@@ -25,6 +28,14 @@ def test_what_is_public_is_in_the_reference(name):
 def test_nothing_stands_in_the_reference_twice():
     names = [name for page in SHOWN.values() for name in page]
     assert len(names) == len(set(names)) > 100
+
+
+def test_the_first_page_names_what_all_pages_show():
+    index = (DOCS / "api" / "index.md").read_text(encoding="utf-8")
+    overview = runpy.run_path(str(DOCS / "_extensions" / "overview.py"))["overview"]
+    text = overview(DOCS / "api", index)
+    told = set(re.findall(r"^   (spos\.[\w.]+)$", text, re.MULTILINE))
+    assert told == {name for names in SHOWN.values() for name in names}
 
 
 def test_what_is_missing_is_found():

@@ -56,6 +56,13 @@ def test_a_run_leaves_its_returns_and_particles(trained):
     assert trained.coverage.size == 0
 
 
+def test_a_run_is_shown_in_two_lines(trained):
+    first, second = repr(trained).splitlines()
+    count = trained.returns.shape[1]
+    assert first == f"<Trained: {count} policies for line"
+    assert f"mean return {trained.returns[-1].mean():.4g} in the last" in second
+
+
 def test_a_seed_decides_the_run(learner, trained):
     again, other = learner.train(5), learner.train(6)
     assert (again.returns == trained.returns).all()

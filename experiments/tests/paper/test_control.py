@@ -185,7 +185,7 @@ RECORDED = HERE / "experiments" / "results" / "control" / "record.json"
 
 def test_the_page_quotes_the_record():
     table = record.read(RECORDED).table.markdown()
-    assert table in (HERE / "docs" / "control.md").read_text()
+    assert table in (HERE / "docs" / "policies.md").read_text()
 
 
 def test_the_table_of_the_page_has_a_line_for_each_row(ran):

@@ -244,12 +244,12 @@ HERE = Path(__file__).parents[3]
 
 def test_the_page_quotes_the_record_of_the_committee():
     made = record.read(HERE / "experiments" / "results" / "committee" / "record.json")
-    assert made.table.markdown() in (HERE / "docs" / "control.md").read_text()
+    assert made.table.markdown() in (HERE / "docs" / "policies.md").read_text()
 
 
 def test_the_page_quotes_the_record_of_gymnasium():
     made = record.read(HERE / "experiments" / "results" / "gymnasium" / "record.json")
-    page = " ".join((HERE / "docs" / "control.md").read_text().split())
+    page = " ".join((HERE / "docs" / "policies.md").read_text().split())
     rows = made.numbers["rows"]
     first = [row for row in rows if (row["method"], row["seed"]) == ("spos", 0)]
     shown = [row for row in made.table.rows if tuple(row[1:3]) == ("SPOS-PG", "0")]
@@ -276,7 +276,7 @@ RECORDS = {
 @pytest.mark.parametrize("place", RECORDS)
 def test_the_page_quotes_the_record(place):
     made = record.read(HERE / "experiments" / "results" / place / "record.json")
-    page = (HERE / "docs" / "control.md").read_text()
+    page = (HERE / "docs" / "policies.md").read_text()
     column = made.table.headings.index("mean")
     for task in RECORDS[place]:
         means = [row[column] for row in made.table.rows if row[0].startswith(f"{task},")]

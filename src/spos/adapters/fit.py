@@ -11,8 +11,13 @@ import numpy as np
 from jax.sharding import Mesh
 
 from spos import checks
-from spos.adapters.minibatches import fit_minibatches, has_minibatches, with_minibatches
-from spos.adapters.model import Model, ModelError, broken_inputs
+from spos.adapters.minibatches import (
+    fit_minibatches,
+    has_minibatches,
+    must_be_left_out,
+    with_minibatches,
+)
+from spos.adapters.model import Model, ModelError
 from spos.adapters.subject import Subject, read_subject
 from spos.auto import starts, threads
 from spos.auto.approach import NowhereFiniteError
@@ -140,12 +145,8 @@ def fit(
         first = gather(first)  # a fit learns from all of them
     _check_density(subject, first)
     if tall:
-        without = budget._asdict() | {"checkpoint": checkpoint, "warm_start": warm_start}
-        without["mesh"] = team.mesh
-        without.pop("max_seconds")
-        for name, given in without.items():
-            if given is not None:
-                raise ValueError(f"{name} must be left out with minibatches, got {given!r:.80}")
+        others = {"checkpoint": checkpoint, "warm_start": warm_start, "mesh": team.mesh}
+        must_be_left_out(budget._asdict() | others)
         found = fit_minibatches(subject, first, seed, progress, callback, max_seconds)
         return _judged(subject, found, budget, team)
     programs = Programs(Problem.of(subject.target, first, weight), team)
@@ -223,7 +224,7 @@ def _check_density(subject: Subject, first: Particles) -> None:
     try:
         check_target(subject.target, first)
     except ValueError as error:
-        if broken := broken_inputs(subject.inputs):
+        if broken := checks.broken(dict(subject.inputs)):
             reason = str(error).partition("\n")[0]
             raise ModelError(f"In {subject.name}, {'; '.join(broken)}: {reason}") from error
         raise
@@ -252,7 +253,7 @@ def _begin(
     try:
         return AutomaticRun(programs, names, starts.two_halves(theta), seed, again, warm, budget)
     except NowhereFiniteError as error:
-        guilty = broken_inputs(subject.inputs)
+        guilty = checks.broken(dict(subject.inputs))
         if model is not None:
             guilty.append(model.blame(first))
         words = f"{error}. In {subject.name}, {'; '.join(guilty)}" if guilty else str(error)

@@ -1,10 +1,11 @@
 """Which models have minibatches, and how they are fitted with them."""
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from spos import checks
-from spos.adapters.model import ModelError, broken_inputs
+from spos.adapters.model import ModelError
 from spos.adapters.subject import Subject
 from spos.auto.result import Fit
 from spos.auto.tall.place import NoModeError
@@ -57,6 +58,13 @@ def has_minibatches(target: Target) -> bool:
     return bool(getattr(target, "plates", ())) and target.stochastic
 
 
+def must_be_left_out(options: Mapping[str, Any]) -> None:
+    """A run with minibatches knows none of these; of a budget it knows `max_seconds`."""
+    for name, given in options.items():
+        if given is not None and name != "max_seconds":
+            raise ValueError(f"{name} must be left out with minibatches, got {given!r:.80}")
+
+
 def fit_minibatches(
     subject: Subject,
     first: Particles,
@@ -74,5 +82,5 @@ def fit_minibatches(
     try:
         return fit_tall(target, first, total, size, seed, progress, callback, max_seconds)
     except NoModeError as error:
-        words = "; ".join([f"{subject.name}: {error}", *broken_inputs(subject.inputs)])
+        words = "; ".join([f"{subject.name}: {error}", *checks.broken(dict(subject.inputs))])
         raise (ModelError if subject.model is not None else NoModeError)(words) from error

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.names import entry_name, leaf_name
+from spos.names import leaf_name
 from spos.targets.target import Target
 from spos.types import Particles
 
@@ -246,23 +246,6 @@ def _not_finite(found: Mapping[str, np.ndarray], what: str) -> list[str]:
     return words
 
 
-def broken_inputs(inputs: Mapping[str, Any]) -> list[str]:
-    """A phrase for each array that has something else than finite numbers, and where."""
-    words = []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(dict(inputs)):
-        if not hasattr(leaf, "dtype") or np.dtype(leaf.dtype).kind not in "fc":
-            continue
-        values = np.asarray(leaf)
-        bad = np.argwhere(np.isnan(values))
-        if not len(bad):
-            bad = np.argwhere(~np.isfinite(values))
-        if len(bad):
-            place = tuple(bad[0])
-            more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-            words.append(f"{entry_name(path, place)} is {values[place]}{more}")
-    return words
-
-
 def axis_names(variable: str, axes: int, known: Mapping[int, str]) -> list[str]:
     """A name for every axis of a variable, ArviZ's usual one where none is known."""
     return [known.get(axis, f"{variable}_dim_{axis}") for axis in range(axes)]
@@ -285,7 +268,7 @@ def nothing_to_sample(model: str) -> ModelError:
     return ModelError(f"{model} has no parameters to sample: no random site without observations")
 
 
-def not_evaluated(model: str, how: str, error: Exception) -> ModelError:
-    """What the other library said first, under the model's name."""
+def not_evaluated(model: str, how: str, error: Exception, advice: str = "") -> ModelError:
+    """What the other library said first, under the model's name, and what may help."""
     reason = str(error).strip().partition("\n")[0]
-    return ModelError(f"{model} cannot be evaluated {how}: {reason}")
+    return ModelError(f"{model} cannot be evaluated {how}: {reason}{advice}")

@@ -33,7 +33,6 @@ from spos.adapters.model import (
     Model,
     ModelError,
     Predictions,
-    broken_inputs,
     in_blocks,
     not_evaluated,
 )
@@ -114,7 +113,12 @@ def read(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Model:
         try:
             sites, target = _examine(program, nothing)
         except NEEDS_NUMBERS as error:
-            raise not_evaluated(program.name, "under jax.jit", error) from error
+            advice = "".join(
+                f". {given} is a {type(one).__name__}: give its .to_numpy()"
+                for given, one in (_named(model, args) | kwargs).items()
+                if hasattr(one, "to_numpy")
+            )
+            raise not_evaluated(program.name, "under jax.jit", error, advice) from error
     program, data, observed = target.program, target.data, tuple(sites.observed)
 
     def constrain(particles: Particles) -> dict[str, Any]:
@@ -172,7 +176,7 @@ def _examine(program: Program, data: tuple[Any, ...]) -> tuple[Sites, NumpyroTar
         raise
     except (TypeError, ValueError) as error:
         args, kwargs = program.arguments(data)
-        broken = broken_inputs(_named(program.model, args) | kwargs)
+        broken = checks.broken(_named(program.model, args) | kwargs)
         given = ", where ".join([program.describe(data), *broken])
         raise not_evaluated(program.name, given, error) from error
     plates = tuple(seen[0].plates.items())

@@ -178,7 +178,11 @@ def _predicted(
         draws = [draw(*one) for one in zip(*given, strict=True)]
     except (IndexError, TypeError, ValueError) as error:
         words = ", ".join(f"{each.name} of shape {array.shape}" for each, array in data.items())
-        raise not_evaluated(name, f"with {words}" if words else "anew", error) from error
+        # the commonest reason, of which PyMC's own message says nothing
+        advice = ". What is observed keeps its length unless the model gives it a shape, such as "
+        advice += "pymc.Normal(…, observed=y, shape=x.shape)"
+        how = f"with {words}" if words else "anew"
+        raise not_evaluated(name, how, error, advice) from error
     columns = zip(_observed_variables(model), zip(*draws, strict=True), strict=True)
     return {rv.name: np.stack(column) for rv, column in columns}
 

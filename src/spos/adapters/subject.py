@@ -109,7 +109,10 @@ def read_model(
     try:
         return adapters.from_numpyro(model, *args, **kwargs)
     except ModelError as error:
-        error.add_note("without start, a function is a NumPyro model; a log-density needs it")
+        error.add_note(
+            "without start= a function is taken for a NumPyro model; a log-density is fitted by "
+            "spos.fit(log_prob, start=particles)"
+        )
         raise
 
 

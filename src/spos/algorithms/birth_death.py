@@ -110,6 +110,11 @@ def birth_death(sampler: Sampler, every: int = 10, rate: Number = 0.1) -> BirthD
 
     Returns:
         The sampler.
+
+    Example:
+        >>> walk = spos.spos(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> spos.sample(spos.birth_death(walk), jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     check_sampler_type(sampler)
     if isinstance(sampler, Flow) and sampler.optimizer is not None:

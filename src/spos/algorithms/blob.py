@@ -44,7 +44,14 @@ def blob(
     preconditioner: Preconditioner | None = None,
     optimizer: optax.GradientTransformation | None = None,
 ) -> Blob:
-    """Deterministic particles that a smoothed entropy keeps apart.
+    """The blob method: deterministic particles that a smoothed entropy keeps apart.
+
+    A step of size h is::
+
+        θ_i += h · (s_i - Σ_j ∇_i k_ij / Σ_l k_il - Σ_j ∇_i k_ij / Σ_l k_jl)
+
+    with the scores s and the kernel k (Chen et al., UAI 2018; Carrillo, Craig and Patacchini,
+    2019).
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.
@@ -57,6 +64,11 @@ def blob(
 
     Returns:
         The sampler.
+
+    Example:
+        >>> sampler = spos.blob(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     check_diffusion(kernel, "blob")
     return Blob.flow(target, step_size, kernel, preconditioner, optimizer)

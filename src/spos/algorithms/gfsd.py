@@ -40,7 +40,14 @@ def gfsd(
     preconditioner: Preconditioner | None = None,
     optimizer: optax.GradientTransformation | None = None,
 ) -> GFSD:
-    """Deterministic particles that descend their smoothed density.
+    """Gradient flow with a smoothed density (GFSD): deterministic particles.
+
+    A step of size h is::
+
+        θ_i += h · (s_i - Σ_j ∇_i k_ij / Σ_l k_il)
+
+    with the scores s and the kernel k, by which the density of the particles is smoothed (Liu et
+    al., ICML 2019).
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.
@@ -53,6 +60,11 @@ def gfsd(
 
     Returns:
         The sampler.
+
+    Example:
+        >>> sampler = spos.gfsd(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     check_diffusion(kernel, "gfsd")
     return GFSD.flow(target, step_size, kernel, preconditioner, optimizer)

@@ -46,7 +46,13 @@ def gfsf(
     preconditioner: Preconditioner | None = None,
     optimizer: optax.GradientTransformation | None = None,
 ) -> GFSF:
-    """Deterministic particles that follow a smoothed field.
+    """Gradient flow with smoothed functions (GFSF): deterministic particles.
+
+    A step of size h is::
+
+        θ += h · (s + u),        (K + εI) u = Σ_j ∇_j k_ij
+
+    with the scores s, the kernel matrix K and the ridge ε (Liu et al., ICML 2019).
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.
@@ -60,6 +66,11 @@ def gfsf(
 
     Returns:
         The sampler.
+
+    Example:
+        >>> sampler = spos.gfsf(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     check_diffusion(kernel, "gfsf")
     ridge = checks.positive("ridge", ridge)

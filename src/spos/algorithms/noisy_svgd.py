@@ -52,7 +52,13 @@ class NoisySVGD(Sampler):
 def noisy_svgd(
     target: TargetLike, step_size: StepSize | None = None, *, kernel: Kernel
 ) -> NoisySVGD:
-    """Interacting particles whose noise has the kernel as its covariance.
+    """SVGD with noise whose covariance is the kernel: exact for any number of particles.
+
+    A step of size h is::
+
+        θ += h · stein + sqrt(2h/M) K^(1/2) ξ,      stein_i = (1/M) Σ_j [ k_ij s_j + ∇_j k_ij ]
+
+    with the scores s, the kernel matrix K and standard normal ξ (Gallego and Insua, 2018).
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.
@@ -61,6 +67,12 @@ def noisy_svgd(
 
     Returns:
         The sampler.
+
+    Example:
+        >>> log_prob = lambda x: -0.5 * (x**2).sum()
+        >>> sampler = spos.noisy_svgd(log_prob, step_size=0.1, kernel=spos.rbf(1.0))
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     if not check_kernel(kernel).fixed:
         raise ValueError(

@@ -50,7 +50,14 @@ def pos(
     preconditioner: Preconditioner | None = None,
     optimizer: optax.GradientTransformation | None = None,
 ) -> POS:
-    """Deterministic particles with both interactions.
+    """Particle optimization (POS): the equation of SPOS, solved without noise.
+
+    A step of size h is::
+
+        θ_i += (h/β) (s_i + u_i) + h · (1/M) Σ_j [ k_ij s_j + ∇_j k_ij ]
+
+    with the scores s, the kernel k, and u in place of the noise: minus the score of the cloud,
+    smoothed as `diffusion` says (Zhang, Zhang, Carin and Chen, AISTATS 2020).
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.
@@ -65,6 +72,11 @@ def pos(
 
     Returns:
         The sampler.
+
+    Example:
+        >>> sampler = spos.pos(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     check_diffusion(kernel, diffusion)
     beta = checks.positive("beta", beta)

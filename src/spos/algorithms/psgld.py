@@ -55,7 +55,14 @@ def psgld(
     *,
     preconditioner: Preconditioner = rmsprop(0.99),  # noqa: B008 (immutable)
 ) -> PSGLD:
-    """Preconditioned Langevin chains that do not interact.
+    """Preconditioned SGLD (pSGLD): independent chains whose steps fit the scale of each parameter.
+
+    A step of size h is::
+
+        θ_i += h P s_i + sqrt(2h P) ξ_i
+
+    with the scores s, standard normal ξ, and a diagonal P from the recent scores of the particle
+    (Li, Chen, Carlson and Carin, AAAI 2016).
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.
@@ -65,6 +72,11 @@ def psgld(
 
     Returns:
         The sampler.
+
+    Example:
+        >>> sampler = spos.psgld(lambda x: -0.5 * (x**2).sum(), step_size=0.01)
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     if preconditioner is None:
         raise ValueError("preconditioner must not be None: without one, use spos.sgld")

@@ -58,7 +58,17 @@ class SGHMC(Sampler):
 
 
 def sghmc(target: TargetLike, step_size: StepSize | None = None, friction: Number = 0.1) -> SGHMC:
-    """Chains with momentum that do not interact.
+    """Stochastic gradient Hamiltonian Monte Carlo (SGHMC): independent chains with momentum.
+
+    A step of size h is::
+
+        v_i += sqrt(2h) s_i                              kick
+        θ_i += sqrt(h/2) v_i                             half the way
+        v_i ← (1 - f) v_i + sqrt(f(2 - f)) ξ_i           friction takes, noise gives back
+        θ_i += sqrt(h/2) v_i                             the other half
+
+    with the scores s, velocities v, the friction f and standard normal ξ (Chen, Fox and Guestrin,
+    ICML 2014).
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.
@@ -67,6 +77,11 @@ def sghmc(target: TargetLike, step_size: StepSize | None = None, friction: Numbe
 
     Returns:
         The sampler.
+
+    Example:
+        >>> sampler = spos.sghmc(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     checks.positive("friction", friction)
     if not checks.is_traced(friction) and friction > 1:

@@ -47,7 +47,13 @@ def sgld(
     *,
     preconditioner: Preconditioner | None = None,
 ) -> SGLD:
-    """Parallel Langevin chains that do not interact.
+    """Stochastic gradient Langevin dynamics (SGLD): each particle is an independent chain.
+
+    A step of size h is::
+
+        θ_i += (h/β) s_i + sqrt(2h/β) ξ_i
+
+    with the scores s and standard normal ξ (Welling and Teh, ICML 2011).
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.
@@ -58,6 +64,11 @@ def sgld(
 
     Returns:
         The sampler.
+
+    Example:
+        >>> sampler = spos.sgld(lambda x: -0.5 * (x**2).sum(), step_size=0.1)
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     beta = checks.positive("beta", beta)
     check_preconditioner(preconditioner)

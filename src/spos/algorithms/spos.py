@@ -63,7 +63,14 @@ def spos(
     group_size: int | None = None,
     preconditioner: Preconditioner | None = None,
 ) -> SPOS:
-    """Particles with their own score, a kernel interaction and noise.
+    """Stochastic particle-optimization sampling (SPOS): own score, kernel interaction and noise.
+
+    A step of size h is::
+
+        θ_i += (h/β) s_i + h · (1/M) Σ_j [ k_ij s_j + ∇_j k_ij ] + sqrt(2h/β) ξ_i
+
+    with the scores s, the kernel k and standard normal ξ (Zhang, Zhang, Carin and Chen, AISTATS
+    2020). The target is the same for every β.
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.

@@ -43,7 +43,14 @@ def svgd(
     preconditioner: Preconditioner | None = None,
     optimizer: optax.GradientTransformation | None = None,
 ) -> SVGD:
-    """Interacting particles without noise.
+    """Stein variational gradient descent (SVGD): interacting particles without noise.
+
+    A step of size h is::
+
+        θ_i += h · (1/M) Σ_j [ k_ij s_j + ∇_j k_ij ]
+
+    with the scores s and the kernel k (Liu and Wang, NIPS 2016). In many dimensions the cloud loses
+    variance, and `spos.spos` does not.
 
     Args:
         target: a log-density of one particle, or a target such as `spos.posterior` gives.

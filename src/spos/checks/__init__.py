@@ -9,12 +9,14 @@ JAX holds numbers in 32 bits unless it is told otherwise, and says nothing of th
 from spos.checks.pytrees import (
     array,
     arrays,
+    broken,
     data,
     log_prob_output,
     no_mask,
     numbers,
     particles,
     rows,
+    shapes,
 )
 from spos.checks.scalars import (
     as_held,
@@ -38,6 +40,7 @@ __all__ = [
     "arrays",
     "as_held",
     "as_path",
+    "broken",
     "data",
     "folder",
     "fraction",
@@ -53,6 +56,7 @@ __all__ = [
     "real",
     "rows",
     "seed",
+    "shapes",
     "switch",
     "whole",
     "wholes",

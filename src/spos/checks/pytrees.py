@@ -17,6 +17,13 @@ def particles(value: Particles, called: str = "particles") -> Particles:
     leaves = jax.tree_util.tree_leaves_with_path(value)
     if not leaves:
         raise ValueError(f"{called} must hold at least one array, got {value!r}")
+    if isinstance(value, int | float | list | tuple) and all(
+        isinstance(leaf, int | float) for _, leaf in leaves
+    ):
+        raise TypeError(
+            f"{called} must be arrays with a leading axis, such as "
+            f"jax.random.normal(key, (100, 2)) or jnp.asarray of a list, got {described(value)}"
+        )
     sizes = {}
     for path, leaf in leaves:
         name = leaf_name(path)
@@ -24,7 +31,8 @@ def particles(value: Particles, called: str = "particles") -> Particles:
         if isinstance(leaf, jax.ShapeDtypeStruct):
             raise TypeError(f"{called}: {name} must be an array, got only the shape of one")
         if not jnp.issubdtype(leaf.dtype, jnp.floating):
-            raise TypeError(f"{called}: {name} must be real floating point, got {leaf.dtype}")
+            way = ": give its .astype(float)" if jnp.issubdtype(leaf.dtype, jnp.integer) else ""
+            raise TypeError(f"{called}: {name} must be real floating point, got {leaf.dtype}{way}")
         if leaf.ndim == 0:
             raise ValueError(f"{called}: {name} must have a leading particle axis, got a scalar")
         if leaf.size == 0:
@@ -58,7 +66,38 @@ def _parts_here(leaf: Any) -> Iterator[tuple[int, np.ndarray]]:
         yield 0, np.asarray(leaf)
         return
     for shard in leaf.addressable_shards:
-        yield shard.index[0].start or 0, np.asarray(shard.data)
+        first = shard.index[0].start if shard.index else None
+        yield first or 0, np.asarray(shard.data)
+
+
+def broken(tree: PyTree) -> list[str]:
+    """A phrase for each array that has something else than finite numbers, and where."""
+    words = []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        dtype = getattr(leaf, "dtype", None)
+        if not isinstance(dtype, np.dtype) or not jnp.issubdtype(dtype, jnp.inexact):
+            continue
+        for first, values in _parts_here(leaf):
+            bad = np.argwhere(np.isnan(values))
+            if not len(bad):
+                bad = np.argwhere(~np.isfinite(values))
+            if len(bad):
+                value = values[tuple(bad[0])]
+                place = (first + bad[0][0], *bad[0][1:]) if values.ndim else ()
+                more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+                words.append(f"{entry_name(path, place)} is {value}{more}")
+                break
+    return words
+
+
+def shapes(tree: PyTree) -> str:
+    """A pytree by the types and shapes of what is in it, whatever that is."""
+    return str(jax.tree.map(_shape, tree))
+
+
+def _shape(leaf: Any) -> str:
+    kind = getattr(leaf, "dtype", type(leaf).__name__)
+    return f"{kind}{list(getattr(leaf, 'shape', ()))}"
 
 
 def data(value: PyTree) -> PyTree:
@@ -90,10 +129,11 @@ def array(name: str, value: Any) -> Any:
     if is_traced(value):
         return value
     no_mask(name, value)
-    for method in ("to_numpy", "toarray"):  # tables of pandas and the like, and sparse matrices
-        if hasattr(value, method):
+    # tables of pandas and the like, sparse matrices, and results of this library
+    for way in ("to_numpy()", "toarray()", "particles"):
+        if hasattr(value, way.removesuffix("()")):
             raise TypeError(
-                f"{name} must be an array, got a {type(value).__name__}: give its .{method}()"
+                f"{name} must be an array, got a {type(value).__name__}: give its .{way}"
             )
     dtype = getattr(value, "dtype", None)
     numpys = isinstance(dtype, np.dtype) and hasattr(value, "__array__")

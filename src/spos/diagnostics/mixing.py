@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from spos import checks
+from spos.auto.result import Fit, by_groups
 from spos.names import parameters
 from spos.result import Result, Summary
 
@@ -83,23 +84,35 @@ class Mixing:
     __repr__ = __str__
 
 
-def mixing(result: Result, *, burn_in: float = 0.5) -> Mixing:
+def mixing(result: Result, *, burn_in: float | None = None) -> Mixing:
     """ESS, R-hat and the error of the mean over the history of a run.
 
     Args:
-        result: of `spos.sample` with `history_every`.
-        burn_in: the share of the history that is left out at its beginning, in [0, 1).
+        result: of `spos.sample` with `history_every`, or of `spos.fit`. The particles of a fit are
+            put into four groups, each a chain, as its own report does.
+        burn_in: the share of the history that is left out at its beginning, in [0, 1). By default
+            half of it, and nothing of a fit, whose history begins when all is learnt.
 
     Returns:
         One value per parameter of each, and what they mean; printed, it is a table.
 
     Raises:
         ValueError: if there is no history, or too little of it.
+
+    Example:
+        >>> start = jax.random.normal(jax.random.key(0), (20, 2))
+        >>> sampler = spos.sgld(lambda x: -0.5 * (x**2).sum(), step_size=0.2)
+        >>> result = spos.sample(sampler, start, num_steps=2000, history_every=10)
+        >>> spos.diagnostics.mixing(result).flagged
+        []
     """
     if not isinstance(result, Result):
-        raise TypeError(f"result must come from spos.sample, got {result!r}")
+        raise TypeError(f"result must come from spos.sample or spos.fit, got {result!r}")
     if result.history is None:
         raise ValueError("result has no history: run spos.sample(…, history_every=10) to keep one")
+    fitted = isinstance(result, Fit)
+    if burn_in is None:
+        burn_in = 0.0 if fitted else 0.5
     checks.fraction("burn_in", burn_in)
     stats = _arviz_stats()
     records = jax.tree.leaves(result.history)[0].shape[0]
@@ -112,7 +125,11 @@ def mixing(result: Result, *, burn_in: float = 0.5) -> Mixing:
         )
     names, _ = parameters(result.particles)
     columns = np.stack([parameters(record)[1] for record in _records(kept, draws)])
-    chains = np.moveaxis(columns, 0, -1).swapaxes(0, 1)  # parameter, particle, record
+    count = columns.shape[1]
+    if fitted:
+        chains = np.moveaxis(by_groups(columns), -1, 0)
+    else:
+        chains = np.moveaxis(columns, 0, -1).swapaxes(0, 1)  # parameter, particle, record
     with np.errstate(divide="ignore", invalid="ignore"):  # of chains that stand still
         numbers = {
             "ess_bulk": stats.ess(chains, method="bulk"),
@@ -120,7 +137,9 @@ def mixing(result: Result, *, burn_in: float = 0.5) -> Mixing:
             "r_hat": stats.rhat(chains, method="rank"),
             "mcse_mean": stats.mcse(chains, method="mean"),
         }
-    title = f"{chains.shape[1]} particles as chains of {draws} records, after {burn_in:.0%} burn-in"
+    title = f"{count} particles as chains of {draws} records, after {burn_in:.0%} burn-in"
+    if fitted:
+        title = f"{count} particles in {chains.shape[1]} groups, with {draws} records of each"
     return Mixing(names, **numbers, notes=_notes(result, chains), title=title)
 
 

@@ -1,9 +1,8 @@
 """The checks of `conformance.py`, each a function that says what is well, or raises a `Fault`."""
 
-import dataclasses
 import json
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -23,6 +22,7 @@ from spos.diagnostics.trial import (
     several_steps,
     trial_key,
 )
+from spos.dynamics.faults import fault_of
 from spos.dynamics.sampler import Sampler
 from spos.interaction.kernels import Kernel
 from spos.loop.run import advance
@@ -40,19 +40,9 @@ class Fault(Exception):
 
 def _value(trial: Trial) -> str:
     kind = type(trial.sampler).__name__
+    if (wrong := fault_of(trial.sampler)) is not None:
+        raise Fault(wrong)
     leaves, structure = jax.tree.flatten(trial.sampler)
-    if any(leaf is trial.sampler for leaf in leaves):
-        raise Fault(f"{kind} is not registered: put @spos.value above the class")
-    for path, leaf in jax.tree_util.tree_leaves_with_path(trial.sampler):
-        if not isinstance(leaf, np.ndarray | np.generic | jax.Array | float | int):
-            raise Fault(
-                f"{leaf_name(path)} is a leaf but no number, {leaf!r}: declare its field as "
-                "spos.static(), or give it as a value"
-            )
-    for field in dataclasses.fields(trial.sampler):
-        own = getattr(trial.sampler, field.name)
-        if field.metadata.get("static") and not isinstance(own, Hashable):
-            raise Fault(f"{field.name} is static and cannot be hashed: {own!r}; use a tuple")
     if jax.tree.unflatten(structure, leaves) != trial.sampler:
         raise Fault(f"{kind} is not what its fields say: flattened and unflattened it differs")
     return f"{kind} is a value with {len(leaves)} numbers as leaves"
@@ -68,8 +58,6 @@ def _settings(trial: Trial) -> str:
 
 def _target(trial: Trial) -> str:
     target = trial.sampler.target
-    if not isinstance(target, Target):
-        raise Fault(f"target must be a spos.Target, got {target!r}: build the sampler with `of`")
     check_target(target, trial.particles)
     if not finite(target.score(trial.particles)):
         raise Fault("the scores at the particles are not finite: give particles where they are")

@@ -59,7 +59,7 @@ class Preconditioner(Value):
         Returns:
             P, the direction that it scales (usually the drift), and the new memory.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must have `update(drift, memory)`")
 
 
 class SquareMemory(NamedTuple):
@@ -183,6 +183,10 @@ def adagrad(epsilon: Number = 1e-8) -> Adagrad:
 
     Returns:
         The preconditioner.
+
+    Example:
+        >>> spos.adagrad()
+        Adagrad(epsilon=1e-08)
     """
     return Adagrad(epsilon=checks.positive("epsilon", epsilon))
 
@@ -197,6 +201,11 @@ def adam(momentum: Number = 0.9, decay: Number = 0.999, epsilon: Number = 1e-8) 
 
     Returns:
         The preconditioner.
+
+    Example:
+        >>> sampler = spos.spos(lambda x: -0.5 * (x**2).sum(), 0.01, preconditioner=spos.adam())
+        >>> spos.sample(sampler, jnp.ones((50, 2)), num_steps=20).num_steps
+        20
     """
     return Adam(
         checks.fraction("momentum", momentum),

@@ -28,6 +28,7 @@ import optax
 from spos import checks
 from spos.cloud import expected_particle_distance, norm
 from spos.dynamics.ensemble import Ensemble
+from spos.dynamics.faults import check_drift, fault_of
 from spos.dynamics.moves import Drift, Langevin, Move, Optimize
 from spos.dynamics.preconditioners import Preconditioner
 from spos.dynamics.schedules import Constant, Schedule, StepSize, as_schedule
@@ -78,7 +79,7 @@ class Sampler(Value):
         Returns:
             The direction, and the bandwidth of the kernel if there is one.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must have `drift(key, state, scores)`")
 
     @property
     def noise(self) -> Number | None:
@@ -145,7 +146,7 @@ class Sampler(Value):
         """
         h = jnp.asarray(self.step_size(state.step), jnp.result_type(float))
         scores, recalled = scores_of(self.target, state, batch)
-        drift, bandwidth = move.drift(self.drift, jax.random.fold_in(key, 1), state, scores)
+        drift, bandwidth = move.drift(self._drift, jax.random.fold_in(key, 1), state, scores)
         bandwidth = jnp.asarray(bandwidth, state.bandwidth.dtype)
         particles, memory = move.apply(key, h, state.particles, drift, state.memory)
         info = Info(
@@ -156,6 +157,12 @@ class Sampler(Value):
             epd=expected_particle_distance(state.particles),
         )
         return State(particles, state.step + 1, bandwidth, memory, recalled), info
+
+    def _drift(self, key: jax.Array, state: State, scores: Particles) -> Drift:
+        """The drift, where it is one."""
+        found = self.drift(key, state, scores)
+        check_drift(f"{type(self).__name__}.drift", found, scores)
+        return found
 
 
 def scores_of(target: Target, state: State, batch: PyTree) -> tuple[Particles, PyTree]:
@@ -243,7 +250,9 @@ def check_preconditioner(
 
 
 def check_sampler_type(sampler: Any) -> Sampler:
-    """The sampler, or an error that says where one comes from."""
+    """The sampler, or an error that says where one comes from, or what is wrong with its class."""
     if not isinstance(sampler, Sampler):
         raise TypeError(f"sampler must come from spos.spos, spos.svgd, …, got {sampler!r}")
+    if (wrong := fault_of(sampler)) is not None:
+        raise TypeError(wrong)
     return sampler

@@ -29,7 +29,7 @@ StepSize = Number | Schedule
 
 @value
 class Constant(Value):
-    """The same step for ever.
+    """A constant step size.
 
     Attributes:
         step_size: h.
@@ -91,7 +91,7 @@ CHECKED = (Constant, Polynomial, Cosine)  # above 0 at every step, if their numb
 
 
 def constant(step_size: Number) -> Constant:
-    """The same step for ever.
+    """A constant step size.
 
     Args:
         step_size: above 0.

@@ -88,7 +88,7 @@ class Kernel(Value):
         Returns:
             k and slope, each of that shape or one that broadcasts to it.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must have `__call__(sq, bandwidth)`")
 
     def constant_slope(self, bandwidth: jax.Array) -> jax.Array | None:
         """The slope where it is the same for all distances.
@@ -169,7 +169,21 @@ def check_kernel(kernel: Any) -> Kernel:
         raise TypeError(
             f"kernel must be spos.rbf(...), spos.imq(...) or another spos.Kernel, got {kernel!r}"
         )
+    if type(kernel) not in (RBF, IMQ):
+        _check_output(kernel)
     return kernel
+
+
+def _check_output(kernel: Kernel) -> None:
+    """Of a class of somebody's own: k and its slope, seen by their shapes alone."""
+    sq, bandwidth = jnp.zeros((2, 3)), jnp.ones(())
+    found = jax.eval_shape(lambda *given: kernel(*given), sq, bandwidth)
+    shapes = jax.tree.map(jnp.shape, found)
+    if not (isinstance(found, tuple) and len(found) == 2 and shapes[0] == sq.shape):
+        raise TypeError(
+            f"{type(kernel).__name__} must give the pair (k, slope) of squared distances, k of "
+            f"their shape; of shape {sq.shape} it gave {shapes}"
+        )
 
 
 def _checked(

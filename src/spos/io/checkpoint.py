@@ -181,11 +181,8 @@ class Checkpoint:
         for key, now in self.identity.items():
             then = identity.get(key, now)  # code under another Python cannot be compared
             if not agree(then, now):
-                told = f"was {str(then)[:LONGEST]}, now {str(now)[:LONGEST]}"
-                if isinstance(now, list):
-                    told = "were others"  # numbers that nobody would read
                 raise AnotherRunError(
-                    f"checkpoint {path} belongs to another run: its {key} {told}. "
+                    f"checkpoint {path} belongs to another run: its {_difference(key, then, now)}. "
                     "Use another folder, or delete this one."
                 )
 
@@ -193,6 +190,17 @@ class Checkpoint:
         """Newest first."""
         found = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
         return sorted(found, key=lambda path: int(path.stem[5:]), reverse=True)
+
+
+def _difference(name: str, then: Any, now: Any) -> str:
+    """The first setting that two descriptions do not share, and what it was."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in (key for key in now if key in then):
+            if not agree(then[key], now[key]):
+                return _difference(f"{name}.{key}", then[key], now[key])
+    if isinstance(now, list):
+        return f"{name} were others"  # numbers that nobody would read
+    return f"{name} was {str(then)[:LONGEST]}, now {str(now)[:LONGEST]}"
 
 
 def agree(then: Any, now: Any) -> bool:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from spos import checks
 from spos.dynamics.sampler import Sampler
 from spos.loop.chunk import Look, batch_of
 from spos.loop.feed import Block
@@ -30,7 +31,7 @@ LARGER_NUMBERS = (
 
 
 class NonFiniteError(FloatingPointError):
-    """A run cannot go on: a particle is not finite, or a step is not one.
+    """A run cannot go on: a particle is no longer finite, or a step size is not above 0.
 
     Attributes:
         message: which particle and parameter, at which step, and what to try.
@@ -145,6 +146,9 @@ def diagnose(sampler: Sampler, key: jax.Array, state: State, batch: PyTree = Non
     where = _first_bad(scores)
     what = "its score is {value}"
     advice = "Check log_prob there, or use a smaller step_size to stay where it is finite."
+    if guilty := checks.broken(sampler.target) or checks.broken(batch):
+        advice = f"{guilty[0]}, which may be why: leave such rows out, or fill them. Else check "
+        advice += "log_prob there, or use a smaller step_size."
     if where is None:
         moved, info = whole(advance)(sampler, key, state, batch)
         if info.step_size <= 0:

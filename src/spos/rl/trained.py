@@ -1,7 +1,7 @@
 """What training leaves behind: the policies, and how their returns grew."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ EARLIER = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trained:
     """A finished (or interrupted) training run.
 
@@ -52,7 +52,17 @@ class Trained:
     versions: Mapping[str, str]
     seconds: float
     interrupted: bool
-    network: AnyNetwork | None = field(default=None, repr=False)
+    network: AnyNetwork | None = None
+
+    def __repr__(self) -> str:
+        count = len(jax.tree.leaves(self.particles)[0])
+        told = f"; mean return {self.returns[-1].mean():.4g} in the last" * bool(len(self.returns))
+        return (
+            f"<Trained: {count} policies for {self.settings.get('environment', '?')}"
+            f"{', interrupted' * self.interrupted}\n"
+            f" {self.num_iterations} iterations in {self.seconds:.1f} s{told}; see .returns, "
+            ".policy(), .best()>"
+        )
 
     @property
     def num_iterations(self) -> int:

@@ -80,12 +80,26 @@ class ControlVariate(ReducedPosterior):
 def control_variate(posterior: Posterior, centre: PyTree) -> ControlVariate:
     """The posterior with scores that use the exact score at a fixed centre.
 
+    With the centre c and the score s of the posterior, the score of a step is::
+
+        s(θ; batch) - s(c; batch) + s(c; all data)
+
+    so that the noise of minibatches cancels near c (Baker et al., Statistics and Computing 2019).
+
     Args:
         posterior: what `spos.posterior` gives.
         centre: one particle, near the mode (`spos.find_mode`).
 
     Returns:
         The target.
+
+    Example:
+        >>> y = np.linspace(-1.0, 1.0, 200)
+        >>> log_likelihood = lambda theta, batch: -0.5 * (batch - theta) ** 2
+        >>> posterior = spos.posterior(log_likelihood, lambda theta: 0.0, y, batch_size=10)
+        >>> target = spos.control_variate(posterior, spos.find_mode(posterior, jnp.array(1.0)))
+        >>> spos.sample(spos.sgld(target, 1e-3), jnp.zeros(50), num_steps=20).num_steps
+        20
     """
     must_know_rows(posterior)
     return ControlVariate(posterior, as_particles("centre", centre))

@@ -31,7 +31,11 @@ THINNEST = 1e-8  # 1/ν of a Gaussian
 
 @value
 class Likelihood(Value):
-    """For one particle: `outputs` are (n, k), `y` has n rows, `own` its parameters or ()."""
+    """How outputs of one network become a distribution of outcomes, by a class of ten lines.
+
+    `outputs` have the shape (n, k), `y` has n rows, and `own` are parameters of the likelihood
+    itself, or ().
+    """
 
     classes: ClassVar[bool] = False  # is y a class, or a number?
 
@@ -164,7 +168,7 @@ class LocationScale(Likelihood):
 
 @value
 class Heteroscedastic(Likelihood):
-    """See `heteroscedastic`."""
+    """Noise that depends on where x is; see `heteroscedastic`."""
 
     def log_prob(self, own: PyTree, outputs: jax.Array, y: jax.Array) -> jax.Array:
         return _normal(y, outputs[:, 0], _capped(outputs[:, 1]))
@@ -175,7 +179,7 @@ class Heteroscedastic(Likelihood):
 
 @value
 class Categorical(Likelihood):
-    """See `categorical`."""
+    """One of k classes; see `categorical`."""
 
     classes: ClassVar[bool] = True
 

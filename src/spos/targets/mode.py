@@ -33,6 +33,13 @@ def find_mode(posterior: Posterior, start: PyTree, num_steps: int = 100) -> PyTr
 
     Returns:
         One particle.
+
+    Example:
+        >>> y = np.linspace(-1.0, 1.0, 200)
+        >>> log_likelihood = lambda theta, batch: -0.5 * (batch - theta) ** 2
+        >>> posterior = spos.posterior(log_likelihood, lambda theta: 0.0, y)
+        >>> abs(float(spos.find_mode(posterior, jnp.array(1.0)))) < 1e-3
+        True
     """
     must_know_rows(posterior)
     checks.whole("num_steps", num_steps)

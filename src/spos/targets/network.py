@@ -182,6 +182,17 @@ def bnn(
 
     Returns:
         The Bayesian network, with `start` and `posterior`.
+
+    Example:
+        >>> x = np.linspace(-1.0, 1.0, 30, dtype=np.float32)[:, None]
+        >>> y = np.sin(3.0 * x[:, 0])
+        >>> network = spos.targets.relu_network(1, 1, [20])
+        >>> net = spos.targets.bnn(network, likelihood=spos.targets.likelihoods.gaussian())
+        >>> particles = net.start(jax.random.key(0), 10, x, y)
+        >>> sampler = spos.spos(net.posterior(x, y), 1e-3, preconditioner=spos.rmsprop())
+        >>> result = spos.sample(sampler, particles, num_steps=20)
+        >>> net.outputs(result.particles, x).shape
+        (10, 30, 1)
     """
     if isinstance(apply, Network | Dense):
         if init is not None:

@@ -98,7 +98,8 @@ class Posterior(Target):
         examples, weights = self._as_batch(batch)
         terms = self.log_likelihood(theta, examples)
         size = num_rows(examples)
-        checks.log_prob_output("log_likelihood", terms, (size,), f"one value for each of {size}")
+        each = f"one value for each of {size} rows"
+        checks.log_prob_output("log_likelihood", terms, (size,), each)
         prior = self.log_prior(theta)
         checks.log_prob_output("log_prior", prior, (), "one number")
         return jnp.sum(weights.astype(terms.dtype) * terms) + prior

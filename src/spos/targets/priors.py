@@ -20,7 +20,10 @@ from spos.values import Value, value
 
 @value
 class Prior(Value):
-    """For one network: `own` are parameters of the prior, or ()."""
+    """What the weights of one network are expected to be, by a class of ten lines.
+
+    `own` are parameters of the prior itself, or ().
+    """
 
     def init(self, weights: PyTree) -> PyTree:
         """The prior's own parameters before the first step.

@@ -90,12 +90,27 @@ class SAGA(ReducedPosterior):
 def saga(posterior: Posterior, *, max_bytes: int = 2**30) -> SAGA:
     """The posterior with scores that remember the last gradient of every example.
 
+    With a_n the gradient that was last seen of example n, g_q and w_q the gradients and weights of
+    those in the batch, the score of a step is::
+
+        ∇ log p(θ) + Σ_n a_n + Σ_q w_q (g_q(θ) - a_q)
+
+    (Defazio, Bach and Lacoste-Julien, NIPS 2014; Dubey et al., NIPS 2016).
+
     Args:
         posterior: what `spos.posterior` gives.
         max_bytes: the memory that the table of gradients may take.
 
     Returns:
         The target.
+
+    Example:
+        >>> y = np.linspace(-1.0, 1.0, 200)
+        >>> log_likelihood = lambda theta, batch: -0.5 * (batch - theta) ** 2
+        >>> posterior = spos.posterior(log_likelihood, lambda theta: 0.0, y, batch_size=10)
+        >>> sampler = spos.sgld(spos.saga(posterior), step_size=1e-3)
+        >>> spos.sample(sampler, jnp.zeros(50), num_steps=20).num_steps
+        20
     """
     must_know_rows(posterior)
     return SAGA(posterior, checks.whole("max_bytes", max_bytes))

@@ -83,6 +83,12 @@ class SVRG(ReducedPosterior):
 def svrg(posterior: Posterior, every: int | None = None) -> SVRG:
     """The posterior with scores that build on exact ones of a little while ago.
 
+    With a snapshot θ̃ of each particle and the score s of the posterior, the score of a step is::
+
+        s(θ; batch) - s(θ̃; batch) + s(θ̃; all data)
+
+    (Johnson and Zhang, NIPS 2013; Dubey et al., NIPS 2016).
+
     Args:
         posterior: what `spos.posterior` gives.
         every: the number of steps from one exact score to the next; by default as many as it takes
@@ -90,6 +96,14 @@ def svrg(posterior: Posterior, every: int | None = None) -> SVRG:
 
     Returns:
         The target.
+
+    Example:
+        >>> y = np.linspace(-1.0, 1.0, 200)
+        >>> log_likelihood = lambda theta, batch: -0.5 * (batch - theta) ** 2
+        >>> posterior = spos.posterior(log_likelihood, lambda theta: 0.0, y, batch_size=10)
+        >>> sampler = spos.sgld(spos.svrg(posterior, every=10), step_size=1e-3)
+        >>> spos.sample(sampler, jnp.zeros(50), num_steps=20).num_steps
+        20
     """
     must_know_rows(posterior)
     if every is None:

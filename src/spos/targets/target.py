@@ -51,7 +51,7 @@ class Target(Value):
         Returns:
             One number.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must have `log_prob(theta, batch)`")
 
     def score(self, particles: Particles, batch: PyTree = None) -> Particles:
         """The gradient of `log_prob` at every particle.
@@ -162,7 +162,14 @@ class LogDensity(Target):
     function: LogProb
 
     def log_prob(self, theta: PyTree, batch: PyTree = None) -> jax.Array:
-        return self.function(theta)
+        try:
+            return self.function(theta)
+        except Exception as error:  # whatever somebody's log-density may raise
+            error.add_note(
+                f"log_prob is called with one particle, {checks.shapes(theta)}, and traced by "
+                "JAX: it must be written for one, with jax.numpy"
+            )
+            raise
 
 
 def score_particles(log_prob: LogProb, particles: Particles, batch: PyTree = None) -> Particles:
