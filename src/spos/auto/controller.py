@@ -48,7 +48,8 @@ from spos.result import versions
 FROZEN = 3  # the stage of a round after its tuning
 SHIFT = 0.2  # of a log step, which makes up for the jitter of frozen ones
 CHUNKS = 8  # of a long round are recorded as a whole, and more of few parameters:
-RECORDED = 2_000_000  # numbers
+RECORDED = 1_000_000  # numbers
+TAUGHT = 200  # records: more of them teach no more
 LONGER, LITTLE_LONGER = 2.0, 1.25  # times
 NEAR = 4.0  # times: a round that is so near its end is not begun anew, whatever it taught
 STALLED, CLOSE = 0.9, 1.5  # times what was needed before; one that is closer to its end goes on
@@ -107,18 +108,18 @@ class AutomaticRun(Approaching):
             seen = self._move_together(
                 label, moves, shift=SHIFT, thin=thin, jumps=self.jumps, going_on=True
             )
-            found = self._points(seen)
             before = self.checks
-            independent = self._judge(seen, found, thin)
+            independent = self._judge(seen, thin)
             if passed(self.checks):
                 return
             # a budget that somebody has named is used to its end
             if self.budget.max_evaluations is None and 2 * self.evaluations > budget.EVALUATIONS:
                 return
-            needed = self._needed(self.checks)
+            needed, seen = self._needed(self.checks), _last(seen, TAUGHT)
             stalled = needed > max(STALLED * self._needed(before), CLOSE)
             if stalled or (needed > NEAR and self._taught(seen, independent)):
                 self._end_advance()
+                found = self._points(seen)
                 self.left = [*self.left, self._homes(seen, found)]
                 self._learn(seen, found, independent)
                 self.stage, self.asked = 0, self.asked * (1.0 if stalled else 2.0)
@@ -199,12 +200,14 @@ class AutomaticRun(Approaching):
         times = max(1, chunks // max(CHUNKS, first, whole))
         return MOVES * chunks, 1 << (int(times).bit_length() - 1)
 
-    def _judge(self, seen: Round, found: Points, thin: int) -> float:
+    def _judge(self, seen: Round, thin: int) -> float:
         """Check a round, and keep it; how many independent points it is worth."""
-        own = seen._replace(y=found.theta, log_prob=found.log_prob)
-        if is_flat(found.theta, found.score).any():  # which mixed directions would hide
-            own = own._replace(z=found.theta, g=found.score)
-        late = tails.of_few(self.origin + seen.y @ self.base.T)
+        straight = self.origin + seen.y @ self.base.T
+        theta, log_prob = bend.bend_places(self.bend, straight, seen.log_prob)
+        own, some = seen._replace(y=theta, log_prob=log_prob), self._points(_last(seen, TAUGHT))
+        if is_flat(some.theta, some.score).any():  # which mixed directions would hide
+            own = own._replace(z=theta, g=self._points(seen).score)
+        late = tails.of_few(straight)
         self.checks, independent = measure(own, self.names, self.budget.error, late)
         self.checks.append(places(own, self.left))
         self.finished, self.thin = own, thin
@@ -220,7 +223,7 @@ class AutomaticRun(Approaching):
         before = 0 if self.finished is None else len(self.finished.log_prob) * self.thin
         if self.stage == FROZEN and self.made > before:
             seen = self._collect()
-            self._judge(seen, self._points(seen), thin)
+            self._judge(seen, thin)
 
     def _points(self, seen: Round) -> Points:
         """The records of a round as θ, with the density and the scores there."""
@@ -335,3 +338,9 @@ class AutomaticRun(Approaching):
                 self.bend,
             ),
         )
+
+
+def _last(seen: Round, most: int) -> Round:
+    """At most so many records, evenly, and the last one among them."""
+    every = -(-len(seen.log_prob) // most)
+    return Round(*(part[::-1][::every][::-1] for part in seen))

@@ -57,15 +57,18 @@ def none(size: int) -> Tails:
 
 def stretched(tails: Tails, v: Any, xp: Any) -> Stretched:
     """Over to long tails."""
-    if xp is np:
-        return _stretched(tails, v, np)
-    any_long = (tails.below != 1.0).any() | (tails.above != 1.0).any()
-    return jax.lax.cond(any_long, _stretched, unstretched, tails, v)
+    long = (tails.below != 1.0) | (tails.above != 1.0)
+    if xp is not np:
+        return jax.lax.cond(long.any(), _stretched, unstretched, tails, v)
+    found, some = unstretched(tails, v), Tails(*(part[long] for part in tails))
+    for whole, part in zip(found, _stretched(some, v[..., long], np), strict=True):
+        whole[..., long] = part
+    return found
 
 
 def unstretched(tails: Tails | None, v: Any) -> Stretched:
     """Where no tail is long, which is cheaper to say than to find out."""
-    return Stretched(v, 0.0 * v, 0.0 * v)
+    return Stretched(1.0 * v, 0.0 * v, 0.0 * v)
 
 
 def _stretched(tails: Tails, v: Any, xp: Any = jnp) -> Stretched:
@@ -83,9 +86,11 @@ def _stretched(tails: Tails, v: Any, xp: Any = jnp) -> Stretched:
 
 def shortened(tails: Tails, s: np.ndarray) -> np.ndarray:
     """Back to short ones."""
-    x = (s - tails.centre) / tails.width
-    k = np.where(x < 0, tails.below, tails.above)
-    found: np.ndarray = s + tails.width * (np.sinh(np.arcsinh(k * x) / k) - x)
+    long, found = (tails.below != 1.0) | (tails.above != 1.0), s.copy()
+    centre, width, below, above = (part[long] for part in tails)
+    x = (s[..., long] - centre) / width
+    k = np.where(x < 0, below, above)
+    found[..., long] = centre + width * np.sinh(np.arcsinh(k * x) / k)
     return found
 
 
@@ -119,7 +124,7 @@ def _fitted(quantiles: np.ndarray) -> tuple[float, float, float, float]:
     best = (np.inf, (0.0, 1.0, 1.0, 1.0))
     for below, above in itertools.product(POWERS, POWERS):
         powers = Tails(np.zeros(1), np.ones(1), np.full(1, below), np.full(1, above))
-        t = stretched(powers, w, np)
+        t = _stretched(powers, w, np)
         # in units of w, and of its standard error, which is nearly as wide as the density is high
         weight = np.exp(-t.log_slope - 0.25 * w * w)
         columns = np.column_stack([np.ones_like(w), t.s]) * weight[:, None]
