@@ -32,7 +32,6 @@ from spos.networks.rows import (
     scaling_of,
 )
 from spos.networks.trainer import Setting, Trained, first_networks, train
-from spos.programs import brief
 from spos.targets import bnn, priors
 from spos.targets.layers import relu_network
 from spos.targets.likelihoods import Likelihood
@@ -227,7 +226,6 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         rows = scaled(self.scaling_, rows, self._numbers)
         return rows._replace(x=pad_columns(rows.x))
 
-    @brief()
     def _train(
         self,
         rows: Rows,
@@ -269,6 +267,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             patience=patience,
             looks=looks,
             average=average,
+            quick=True,
             progress=self.progress,
         )
         self.n_iter_ += trained.num_steps
