@@ -79,9 +79,16 @@ def test_large_networks_stay_as_they_are():
     assert made.options == BRIEF
 
 
-def test_a_quick_run_that_leaves_the_finite_numbers_says_so(start):
-    with pytest.raises(spos.NonFiniteError, match=r"particle \d"):
-        train(network(), ROWS, Setting(step_size=1e30), 20, start=start, quick=True, progress=False)
+def test_a_quick_run_that_leaves_the_finite_numbers_names_the_parameter(start):
+    options = {"start": start, "quick": True, "progress": False}
+    with pytest.raises(
+        spos.NonFiniteError, match=r"particle \d, parameter [a-z]+\.\w+\["
+    ) as caught:
+        train(network(), ROWS, Setting("sgld", step_size=1e30), 20, **options)
+    state = caught.value.state
+    assert jax.tree.structure(state.particles) == jax.tree.structure(start)
+    assert jax.tree.structure(caught.value.result.particles) == jax.tree.structure(start)
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state.particles))
 
 
 def test_a_quick_run_that_is_saved_goes_on(tmp_path, start):

@@ -18,9 +18,11 @@ import numpy as np
 
 from spos.cloud import flatten, size
 from spos.dynamics.sampler import Sampler
+from spos.loop.guard import NonFiniteError, diagnose
 from spos.programs import BRIEF, SMALL, Options
 from spos.targets.posterior import Posterior
 from spos.targets.sharded import ShardedPosterior
+from spos.targets.source import source_of
 from spos.targets.target import score_particles, take_turns
 from spos.types import Particles, PyTree
 from spos.values import fields, static, value
@@ -40,6 +42,15 @@ class Prepared(NamedTuple):
     start: Particles
     networks: Callable[[Particles], Particles]
     options: Options = ()
+
+    def explained(self, error: NonFiniteError, given: Sampler, key: jax.Array) -> NonFiniteError:
+        """The error of a run of this form, as that of `given`, whose parameters have names."""
+        if self.sampler is given:
+            return error
+        rows = self.start.shape
+        state = jax.tree.map(lambda x: self.networks(x) if x.shape == rows else x, error.state)
+        result = replace(error.result, particles=state.particles)
+        return NonFiniteError(diagnose(given, key, state), state, result)
 
 
 @value
@@ -78,8 +89,8 @@ def as_given(sampler: Sampler, start: Particles) -> Prepared:
 def quick(sampler: Sampler, start: Particles) -> Prepared:
     """The form whose program is compiled soonest."""
     target = sampler.target
-    sharded = isinstance(target, ShardedPosterior)
-    if not isinstance(target, Posterior) or sharded or take_turns(start, target.batch.maximum):
+    elsewhere = isinstance(target, ShardedPosterior) or source_of(sampler) is not None
+    if not isinstance(target, Posterior) or elsewhere or take_turns(start, target.batch.maximum):
         return as_given(sampler, start)._replace(options=BRIEF)
     leaves, structure = jax.tree.flatten(jax.device_get(start))
     shapes = tuple(leaf.shape[1:] for leaf in leaves)

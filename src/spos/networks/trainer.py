@@ -23,7 +23,8 @@ from spos.dynamics.sampler import Sampler
 from spos.dynamics.schedules import StepSize, cosine
 from spos.interaction.kernels import Bandwidth, rbf
 from spos.io import archive
-from spos.loop.run import Seed
+from spos.loop.guard import NonFiniteError
+from spos.loop.run import Seed, run_key
 from spos.loop.sample import sample
 from spos.networks import joined
 from spos.networks.looks import Looks
@@ -153,18 +154,22 @@ def train(
             on_look(-(-step // every), networks)
         return seen.see(networks)
 
-    with brief(made.options):
-        if checkpoint is None:
-            result = steps(
-                num_steps,
-                callback=lambda state, info: look(int(state.step), state.particles),
-                callback_every=every,
-            )
-        else:
-            saved = functools.partial(steps, checkpoint=checkpoint, checkpoint_every=SAVED_EVERY)
-            ends = [*range(every, num_steps, every), num_steps]
-            form = jax.tree.structure(made.start)
-            result = _in_stages(saved, ends, look, Path(checkpoint), form)
+    try:
+        with brief(made.options):
+            if checkpoint is None:
+                result = steps(
+                    num_steps,
+                    callback=lambda state, info: look(int(state.step), state.particles),
+                    callback_every=every,
+                )
+            else:
+                options = {"checkpoint": checkpoint, "checkpoint_every": SAVED_EVERY}
+                ends = [*range(every, num_steps, every), num_steps]
+                form = jax.tree.structure(made.start)
+                saved = functools.partial(steps, **options)
+                result = _in_stages(saved, ends, look, Path(checkpoint), form)
+    except NonFiniteError as error:
+        raise made.explained(error, sampler, run_key(seed)) from None
     return Trained(
         particles=seen.pool(made.networks(result.particles)),
         scores=seen.scores,
