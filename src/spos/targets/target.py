@@ -192,8 +192,8 @@ def map_particles(one: Callable[..., Any], particles: Particles, batch: PyTree =
 
 def take_turns(particles: Particles, rows: int) -> bool:
     """Are these particles scored one after another, on a batch of so many rows?"""
-    weights = sum(leaf[0].size for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
-    return bool(weights * rows >= TURN)
+    sizes = (leaf.size // leaf.shape[0] for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
+    return sum(sizes) * rows >= TURN
 
 
 def as_target(target: TargetLike) -> Target:
