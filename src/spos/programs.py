@@ -6,7 +6,9 @@ programs that nobody can call again. So a compiled function here keeps the progr
 structures it was called with, and drops the one that has not been used for longest.
 
 To compile takes longer than many a run. Within `brief()` XLA does without the passes that take it
-longest: it compiles much faster, and the program runs a little slower.
+longest: it compiles much faster, and the program runs a little slower. Where all arrays are small
+(`brief(SMALL)`) it also does without threads, which cost more than they bring there, and without
+the care that a maximum takes of NaN.
 """
 
 import contextlib
@@ -23,15 +25,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 Options = tuple[tuple[str, Any], ...]  # of XLA
 
 BRIEF: Options = (("xla_cpu_use_fusion_emitters", False), ("xla_backend_optimization_level", 1))
+SMALL: Options = (
+    *BRIEF,
+    ("xla_cpu_multi_thread_eigen", False),
+    ("xla_cpu_enable_fast_min_max", True),
+)
 ONCE: Options = (*BRIEF[:1], ("xla_backend_optimization_level", 0))  # for what runs once
 
 _options: contextvars.ContextVar[Options] = contextvars.ContextVar("options", default=())
 
 
 @contextlib.contextmanager
-def brief() -> Iterator[None]:
+def brief(options: Options = BRIEF) -> Iterator[None]:
     """Programs that are called in here are compiled fast, and run a little slower."""
-    token = _options.set(BRIEF)
+    token = _options.set(options)
     try:
         yield
     finally:

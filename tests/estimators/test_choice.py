@@ -16,7 +16,7 @@ class Learner:
     """A model that says more of unseen rows the longer it learns, up to `enough` steps."""
 
     def __init__(self, enough):
-        self.enough, self.lengths = enough, []
+        self.enough, self.lengths, self.pooled = enough, [], []
         self.average = 1
 
     def _scaling(self, rows):
@@ -24,6 +24,7 @@ class Learner:
 
     def _train(self, rows, num_steps, *more, **settings):
         self.lengths.append(num_steps)
+        self.pooled.append(settings["average"])
         return SimpleNamespace(particles=None)
 
     def _log_density(self, X, y):
@@ -49,6 +50,15 @@ def test_runs_are_a_fifth_of_what_they_stand_for():
     model = Learner(400)
     assert steps(model) == 2000
     assert model.lengths == [200, 400, 800]
+
+
+@pytest.mark.parametrize(("average", "pooled"), [(1, 1), (5, 5), (7, 5)])
+def test_a_short_run_predicts_with_its_second_half(average, pooled):
+    """Networks of the first half know little, and the more so the shorter the run is."""
+    model = Learner(400)
+    model.average = average
+    steps(model)
+    assert model.pooled == [pooled] * 3
 
 
 def test_what_is_settled_takes_no_runs():

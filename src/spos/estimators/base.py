@@ -32,7 +32,6 @@ from spos.networks.rows import (
     scaling_of,
 )
 from spos.networks.trainer import Setting, Trained, first_networks, train
-from spos.programs import brief
 from spos.targets import bnn, priors
 from spos.targets.layers import relu_network
 from spos.targets.likelihoods import Likelihood
@@ -52,14 +51,14 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         self,
         hidden: Iterable[int],
         *,
-        n_particles: int = 20,
+        n_particles: int,
         method: str = "spos",
-        beta: float = 10.0,
+        beta: float,
         step_size: float | None = None,
         num_steps: int | None = None,
         batch_size: int = 100,
-        average: int = 5,
-        validation_fraction: float = 0.1,
+        average: int,
+        validation_fraction: float,
         patience: int = 10,
         warm_start: bool = False,
         random_state: Any = None,
@@ -227,7 +226,6 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
         rows = scaled(self.scaling_, rows, self._numbers)
         return rows._replace(x=pad_columns(rows.x))
 
-    @brief()
     def _train(
         self,
         rows: Rows,
@@ -269,6 +267,7 @@ class NetworkEstimator(saved.Storable, BaseEstimator):  # type: ignore[misc]  # 
             patience=patience,
             looks=looks,
             average=average,
+            quick=True,
             progress=self.progress,
         )
         self.n_iter_ += trained.num_steps

@@ -87,17 +87,23 @@ def _terms(model: Any, training: Rows, held_out: Rows, num_steps: int, seed: int
         found: np.ndarray = model._log_density(held_out.x, held_out.y)
         return found
 
-    return after_short_run(model, training, num_steps, seed, judge)
+    return after_short_run(model, training, num_steps, seed, judge, average=LOOKS // 2)
 
 
 def after_short_run(
-    model: Any, training: Rows, num_steps: int, seed: int, judge: Callable[[], np.ndarray]
+    model: Any,
+    training: Rows,
+    num_steps: int,
+    seed: int,
+    judge: Callable[[], np.ndarray],
+    average: int = LOOKS,
 ) -> np.ndarray:
-    """What `judge` finds after a run shorter than `num_steps`, of which nothing is kept."""
+    """What `judge` finds after a run shorter than `num_steps`, of which nothing is kept; the last
+    `average` of its looks predict, or fewer where the model has fewer."""
     num_steps = max(1, num_steps // SHORTER)
     model.n_iter_ = 0
     model.scaling_ = model._scaling(training)
-    average = min(LOOKS, model.average)
+    average = min(average, model.average)
     run = model._train(training, num_steps, True, seed, last_step=0.1, looks=LOOKS, average=average)
     model.particles_ = run.particles
     found = judge()

@@ -23,12 +23,14 @@ from spos.dynamics.sampler import Sampler
 from spos.dynamics.schedules import StepSize, cosine
 from spos.interaction.kernels import Bandwidth, rbf
 from spos.io import archive
-from spos.loop.run import Seed
+from spos.loop.guard import NonFiniteError
+from spos.loop.run import Seed, run_key
 from spos.loop.sample import sample
+from spos.networks import joined
 from spos.networks.looks import Looks
 from spos.networks.methods import Method, Options, method_called
 from spos.networks.rows import Rows
-from spos.programs import ONCE, compiled
+from spos.programs import ONCE, brief, compiled
 from spos.result import Result
 from spos.targets.network import FIRST_ROWS, BayesianNetwork
 from spos.types import Array, Particles, PathLike
@@ -97,6 +99,7 @@ def train(
     average: int = 5,
     on_look: OnLook | None = None,
     checkpoint: PathLike | None = None,
+    quick: bool = False,
     progress: bool | None = None,
 ) -> Trained:
     """Sample networks that know these rows.
@@ -115,6 +118,7 @@ def train(
         average: the networks of so many looks are given, one after another.
         on_look: `on_look(number, particles)` is told of every look, from 1.
         checkpoint: a folder. A run that is started again goes on from there.
+        quick: compile fast (`joined.py`); a step of large networks may take longer then.
         progress: show a progress line; by default only on a terminal.
 
     Returns:
@@ -141,36 +145,33 @@ def train(
     sampler = sampler_of(network, rows, setting, num_steps, start)
     average = checks.whole("average", average)
     seen = Looks(network, average, validation, patience, -(-num_steps // every) // 2)
+    made = (joined.quick if quick else joined.as_given)(sampler, start)
+    steps = functools.partial(sample, made.sampler, made.start, seed=seed, progress=progress)
 
     def look(step: int, particles: Particles) -> bool:
+        networks = made.networks(particles)
         if on_look is not None:
-            on_look(-(-step // every), particles)
-        return seen.see(particles)
+            on_look(-(-step // every), networks)
+        return seen.see(networks)
 
-    if checkpoint is None:
-        result = sample(
-            sampler,
-            start,
-            num_steps,
-            seed=seed,
-            callback=lambda state, info: look(int(state.step), state.particles),
-            callback_every=every,
-            progress=progress,
-        )
-    else:
-        saved = functools.partial(
-            sample,
-            sampler,
-            start,
-            seed=seed,
-            progress=progress,
-            checkpoint=checkpoint,
-            checkpoint_every=SAVED_EVERY,
-        )
-        ends = [*range(every, num_steps, every), num_steps]
-        result = _in_stages(saved, ends, look, Path(checkpoint), jax.tree.structure(start))
+    try:
+        with brief(made.options):
+            if checkpoint is None:
+                result = steps(
+                    num_steps,
+                    callback=lambda state, info: look(int(state.step), state.particles),
+                    callback_every=every,
+                )
+            else:
+                options = {"checkpoint": checkpoint, "checkpoint_every": SAVED_EVERY}
+                ends = [*range(every, num_steps, every), num_steps]
+                form = jax.tree.structure(made.start)
+                saved = functools.partial(steps, **options)
+                result = _in_stages(saved, ends, look, Path(checkpoint), form)
+    except NonFiniteError as error:
+        raise made.explained(error, sampler, run_key(seed)) from None
     return Trained(
-        particles=seen.pool(result.particles),
+        particles=seen.pool(made.networks(result.particles)),
         scores=seen.scores,
         terms=seen.best.terms if seen.best else np.empty(0),
         num_steps=result.num_steps,

@@ -19,6 +19,7 @@ particle after another (`lax.map`) keeps its weights in the cache. So particles 
 as their work in weight matrices is worth a turn.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -27,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
+from spos.programs import KEPT
 from spos.targets.source import source_of
 from spos.types import LogProb, Particles, PyTree
 from spos.values import Value, as_function, described, fields, value
@@ -189,11 +191,16 @@ def score_particles(log_prob: LogProb, particles: Particles, batch: PyTree = Non
 
 def map_particles(one: Callable[..., Any], particles: Particles, batch: PyTree = None) -> PyTree:
     """`one(θ_i, batch)` for every particle: all at once, or in turns as the module's text says."""
-    weights = sum(leaf[0].size for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
     rows = max((len(leaf) for leaf in jax.tree.leaves(batch) if np.ndim(leaf)), default=0)
-    if weights * rows >= TURN:
+    if take_turns(particles, rows):
         return jax.lax.map(lambda theta: one(theta, batch), particles)
     return jax.vmap(one, in_axes=(0, None))(particles, batch)
+
+
+def take_turns(particles: Particles, rows: int) -> bool:
+    """Are these particles scored one after another, on a batch of so many rows?"""
+    sizes = (leaf.size // leaf.shape[0] for leaf in jax.tree.leaves(particles) if leaf.ndim > 2)
+    return sum(sizes) * rows >= TURN
 
 
 def as_target(target: TargetLike) -> Target:
@@ -219,5 +226,18 @@ def check_target(target: Target, particles: Particles) -> None:
     if (source := source_of(target)) is not None:
         drawn = jax.eval_shape(lambda: target.draw(jax.random.key(0)))
         batch = drawn.batch._replace(examples=source.form.stack(*drawn.batch.weights.shape))
-    output = jax.eval_shape(lambda *given: target.log_prob(*given), theta, batch)
+    leaves, structure = jax.tree.flatten((target, theta, batch))
+    _check_output(structure, tuple(map(jax.typeof, leaves)))
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _check_output(structure: jax.tree_util.PyTreeDef, types: tuple[Any, ...]) -> None:
+    """Once for all targets that differ in their numbers alone: a fit may have many short runs."""
+    leaves = [jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type) for t in types]
+
+    def log_prob(*leaves: Any) -> Any:
+        target, theta, batch = jax.tree.unflatten(structure, leaves)
+        return target.log_prob(theta, batch)
+
+    output = jax.eval_shape(log_prob, *leaves)
     checks.log_prob_output("log_prob", output, (), "one number per particle")

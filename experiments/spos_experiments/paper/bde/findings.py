@@ -9,7 +9,7 @@ from spos.io.html import Table
 from spos_experiments.frame import draw as drawing
 from spos_experiments.frame.experiment import Drawing, Findings
 from spos_experiments.frame.record import Claim, Record, numbers, verdict
-from spos_experiments.paper.bde.measure import BY_README, OURS, RIVALS, Job, Outcome
+from spos_experiments.paper.bde.measure import BY_README, OURS, Job, Outcome, settings_of
 
 MEASURES = {"rmse": "RMSE", "nll": "NLL"}
 LABELS = {**MEASURES, "gaussian_nll": "NLL of one Gaussian"}
@@ -23,6 +23,7 @@ TINTS = {
     "BdeRegressor()": "#9aa3ad",
     BY_README: "#1d4ed8",
     "bde, paper": "#0f766e",
+    "SPOSRegressor, deep": "#7c2d12",
 }
 
 
@@ -35,8 +36,7 @@ def findings(found: Mapping[Job, Outcome], ours: Mapping[str, Any]) -> Findings:
                 "rows": rows,
                 "printed": {name: PRINTED[name] for name in tables if name in PRINTED},
                 "settings": {
-                    each["method"]: ours if each["method"] == OURS else RIVALS[each["method"]]
-                    for each in rows
+                    each["method"]: settings_of(each["method"], dict(ours)) for each in rows
                 },
                 "versions": {job.method: one.versions for job, one in found.items()},
             }
