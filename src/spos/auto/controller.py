@@ -48,7 +48,7 @@ from spos.result import versions
 FROZEN = 3  # the stage of a round after its tuning
 SHIFT = 0.2  # of a log step, which makes up for the jitter of frozen ones
 CHUNKS = 8  # of a long round are recorded as a whole, and more of few parameters:
-RECORDED = 1_000_000  # numbers
+RECORDED = 2_000_000  # numbers
 TAUGHT = 200  # records: more of them teach no more
 LONGER, LITTLE_LONGER = 2.0, 1.25  # times
 NEAR = 4.0  # times: a round that is so near its end is not begun anew, whatever it taught
@@ -115,7 +115,7 @@ class AutomaticRun(Approaching):
             # a budget that somebody has named is used to its end
             if self.budget.max_evaluations is None and 2 * self.evaluations > budget.EVALUATIONS:
                 return
-            needed, seen = self._needed(self.checks), _last(seen, TAUGHT)
+            needed, seen = self._needed(self.checks), seen.at_most(TAUGHT)
             stalled = needed > max(STALLED * self._needed(before), CLOSE)
             if stalled or (needed > NEAR and self._taught(seen, independent)):
                 self._end_advance()
@@ -204,7 +204,7 @@ class AutomaticRun(Approaching):
         """Check a round, and keep it; how many independent points it is worth."""
         straight = self.origin + seen.y @ self.base.T
         theta, log_prob = bend.bend_places(self.bend, straight, seen.log_prob)
-        own, some = seen._replace(y=theta, log_prob=log_prob), self._points(_last(seen, TAUGHT))
+        own, some = seen._replace(y=theta, log_prob=log_prob), self._points(seen.at_most(TAUGHT))
         if is_flat(some.theta, some.score).any():  # which mixed directions would hide
             own = own._replace(z=theta, g=self._points(seen).score)
         late = tails.of_few(straight)
@@ -338,9 +338,3 @@ class AutomaticRun(Approaching):
                 self.bend,
             ),
         )
-
-
-def _last(seen: Round, most: int) -> Round:
-    """At most so many records, evenly, and the last one among them."""
-    every = -(-len(seen.log_prob) // most)
-    return Round(*(part[::-1][::every][::-1] for part in seen))

@@ -37,7 +37,8 @@ from spos.auto.tails import FEW, USUAL, of_few
 from spos.auto.verdict import Check
 
 MIXING, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 4.5, 0.05, 0.1, 1.01, 400.0
-ENOUGH = 10_000  # draws, to see the last two
+RANKED = 400  # records, which are enough where only their order counts
+ENOUGH = 10_000  # draws, to see the last two of these limits
 OWN = 2.0  # times the error that is allowed in whitened coordinates
 END = 0.02  # of the draws are at the lower end of a parameter, and as many at the upper
 WALL = 2 / 3  # of the usual acceptance, which falls only where a region is narrow
@@ -72,6 +73,11 @@ class Round(NamedTuple):
     g: np.ndarray
     acceptance: np.ndarray
 
+    def at_most(self, most: int) -> "Round":
+        """At most so many of the records, evenly, and the last one among them."""
+        every = -(-len(self.log_prob) // most)
+        return Round(*(part[::-1][::every][::-1] for part in self))
+
 
 def measure(
     seen: Round, names: list[str], allowed: float = ERROR, late: np.ndarray | None = None
@@ -81,12 +87,13 @@ def measure(
     `late` is how much of every variance few draws hold in the coordinates in which the particles
     move, if those are not their own.
     """
-    n, count = seen.log_prob.shape
-    both = np.concatenate([seen.y, seen.log_prob[..., None]], -1)
+    some = seen.at_most(RANKED)
+    n, count = some.log_prob.shape
+    both = np.concatenate([some.y, some.log_prob[..., None]], -1)
     folded = np.abs(both - medians(both))
     ranks = np.concatenate([normal_scores(both), normal_scores(folded)], -1)
     share = between(ranks.mean(0), _normal_quantiles(n * count).var())
-    wall = walled(ranks[..., : both.shape[-1]], seen.acceptance)
+    wall = walled(ranks[..., : both.shape[-1]], some.acceptance)
     alike = MIXING / 2.0 if wall else MIXING
     change = ranks[n // 2 :].mean(0) - ranks[: n // 2].mean(0)
     trend = float(np.max(_t(change)))
