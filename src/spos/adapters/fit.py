@@ -222,7 +222,7 @@ def _first_particles(
 def _check_density(subject: Subject, first: Particles) -> None:
     """Does the target take these particles? NumPyro looks at the numbers in its arguments too."""
     try:
-        check_target(subject.target, first)
+        check_target(subject.target, first, numbers=True)
     except ValueError as error:
         if broken := checks.broken(dict(subject.inputs)):
             reason = str(error).partition("\n")[0]

@@ -305,7 +305,7 @@ def arviz_stats() -> Any:
         from arviz_stats.base import array_stats  # type: ignore[attr-defined]
     except ImportError as error:
         raise ImportError(
-            "an automatic run is judged by arviz-stats: pip install 'spos[arviz]'"
+            "spos.fit judges its draws by arviz-stats: pip install 'spos[arviz]'"
         ) from error
     return array_stats
 

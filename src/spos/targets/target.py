@@ -219,25 +219,36 @@ def as_target(target: TargetLike) -> Target:
     return LogDensity(as_function(checks.function("target", target)))
 
 
-def check_target(target: Target, particles: Particles) -> None:
-    """Does the target take one of these particles and give one real number? Nothing is computed."""
+def check_target(target: Target, particles: Particles, *, numbers: bool = False) -> None:
+    """Does the target take one of these particles and give one real number? Nothing is computed.
+
+    Targets that differ in their numbers alone are looked at once, unless the numbers count too:
+    NumPyro sees what is wrong with some.
+    """
     theta = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), particles)
     batch = None
     if (source := source_of(target)) is not None:
         drawn = jax.eval_shape(lambda: target.draw(jax.random.key(0)))
         batch = drawn.batch._replace(examples=source.form.stack(*drawn.batch.weights.shape))
+    if numbers:
+        _check_output(target.log_prob, theta, batch)
+        return
     leaves, structure = jax.tree.flatten((target, theta, batch))
-    _check_output(structure, tuple(map(jax.typeof, leaves)))
+    _check_once(structure, tuple(map(jax.typeof, leaves)))
 
 
 @functools.lru_cache(maxsize=KEPT)
-def _check_output(structure: jax.tree_util.PyTreeDef, types: tuple[Any, ...]) -> None:
-    """Once for all targets that differ in their numbers alone: a fit may have many short runs."""
+def _check_once(structure: jax.tree_util.PyTreeDef, types: tuple[Any, ...]) -> None:
+    """A fit may have many short runs."""
     leaves = [jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type) for t in types]
 
     def log_prob(*leaves: Any) -> Any:
         target, theta, batch = jax.tree.unflatten(structure, leaves)
         return target.log_prob(theta, batch)
 
-    output = jax.eval_shape(log_prob, *leaves)
+    _check_output(log_prob, *leaves)
+
+
+def _check_output(log_prob: Callable[..., Any], *given: Any) -> None:
+    output = jax.eval_shape(lambda *given: log_prob(*given), *given)
     checks.log_prob_output("log_prob", output, (), "one number per particle")
