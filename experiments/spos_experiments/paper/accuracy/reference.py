@@ -4,10 +4,10 @@ them (`model.moments`), and else a long NUTS run.
 NUTS is NumPyro's, in double precision for a reference, with several chains at once. Where a model
 names sites that are Gaussian given the others (`model.gaussian`), they are integrated out, and
 where it knows that two places explain the data alike (`model.twins`), chains jump between them. A
-reference goes on until its smallest effective sample size is `PLENTY` and its chains agree, or its
-draws are used up. It is weak where that size stays below `ENOUGH`, or where its chains disagree;
-then it is made once more, `LONGER` in all. Errors against one that is weak still are partly its
-own.
+reference goes on until its smallest effective sample size is `PLENTY`, its chains agree and their
+halves know every standard deviation, or its draws are used up. It is weak where that size stays
+below `ENOUGH`, or where its chains or halves disagree; then it is made once more, `LONGER` in all.
+Errors against one that is weak still are partly its own.
 
 Where tails are so heavy that not even exact draws know a standard deviation (that of log sd is
 ½ √((κ - 1)/n), κ the kurtosis), the width of the draws' central part is compared instead.
@@ -25,6 +25,7 @@ from spos.auto import threads
 from spos_experiments.paper.accuracy import integrated, models
 
 ENOUGH, PLENTY, AGREE = 1000.0, 4000.0, 1.01  # effective draws, and r_hat
+KNOWN = 0.015  # the standard error of a log standard deviation
 LONGER = 5  # times as many draws, to warm up and to keep
 CANDIDATES = 25  # starts for a chain
 CENTRAL = 0.8
@@ -43,11 +44,14 @@ class Reference(NamedTuple):
     divergences: int
     leapfrogs: int
     width: np.ndarray | None = None
-    sd_error: np.ndarray | None = None  # of log sd, of exact draws
+    sd_error: np.ndarray | None = None  # of log sd
 
     @property
     def weak(self) -> bool:
-        return not self.exact and (self.ess < ENOUGH or not self.r_hat <= AGREE)
+        if self.exact:
+            return False
+        unknown = self.sd_error is not None and self.sd_error.max() > KNOWN
+        return unknown or self.ess < ENOUGH or not self.r_hat <= AGREE
 
 
 def make(name: str, settings: Any) -> Reference:
@@ -100,6 +104,15 @@ def sd_error(values: np.ndarray) -> np.ndarray:
     return 0.5 * np.sqrt(np.maximum(kurtosis - 1.0, 0.0) / len(values))
 
 
+def sd_error_of_halves(chains: np.ndarray) -> np.ndarray:
+    """The standard error of the log standard deviation of all draws, by those of the chains' halves,
+    of (chains, draws, parameters). What does not vary is known."""
+    halves = [half.std(1) for half in np.array_split(chains, 2, axis=1)]
+    logs = np.log(np.maximum(np.concatenate(halves), 1e-300))
+    error: np.ndarray = logs.std(0, ddof=1) / np.sqrt(len(logs))
+    return error
+
+
 def _long_run(nuts: "Nuts", draws: int, parts: int) -> Reference:
     """So many draws of every chain to warm up, and then as many again at most `parts` times."""
     go_on = jax.jit(jax.vmap(lambda state: nuts.go(state, draws)))
@@ -113,11 +126,12 @@ def _long_run(nuts: "Nuts", draws: int, parts: int) -> Reference:
         names, values = columns(nuts.constrained(path.z))
         kept.append(values.reshape(nuts.chains, draws, -1))
         chains = np.concatenate(kept, axis=1)
-        ess, r_hat = judged(chains)
-        if ess >= PLENTY and r_hat <= AGREE:
+        error, (ess, r_hat) = sd_error_of_halves(chains), judged(chains)
+        if ess >= PLENTY and r_hat <= AGREE and error.max() <= KNOWN:
             break
-    mean, sd = chains.mean((0, 1)), chains.std((0, 1))
-    return Reference(names, mean, sd, False, ess, r_hat, divergences, leapfrogs)
+    moments = chains.mean((0, 1)), chains.std((0, 1))
+    made = Reference(names, *moments, False, ess, r_hat, divergences, leapfrogs)
+    return made._replace(sd_error=error)
 
 
 class Trace(NamedTuple):
