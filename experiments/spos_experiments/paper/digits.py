@@ -17,35 +17,80 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spos.io.figures import COLOURS
+from spos.io.figures import COLOURS, OTHER
 from spos.io.html import Table
 from spos_experiments.data import load
 from spos_experiments.frame import draw as drawing
 from spos_experiments.frame import resume
-from spos_experiments.frame.experiment import Drawing, Findings, Tick
+from spos_experiments.frame.experiment import Drawing, Estimate, Findings, Tick
 from spos_experiments.frame.options import option
 from spos_experiments.frame.record import Record, numbers
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist import settings as mnist
-from spos_experiments.paper.mnist.findings import error, size_name
+from spos_experiments.paper.mnist.findings import LABELS, error, size_name
 
 __all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
 TITLE = "Digits: what helps"
 ABOUT = "Short runs on images of digits, each with one thing changed, judged by validation images."
 
-CHANGES: dict[str, dict[str, dict[str, Any]]] = {
+CYCLES = {"cycles": 3, "averaged": 3}
+QUIET = {"beta": 10_000.0}
+# by network and method
+CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "dense": {
-        "as chosen": {},
-        "no input noise": {"input_noise": 0.0},
-        "σ = 0.3": {"prior_scale": 0.3},
-        "minibatches drawn anew": {"passes": False},
-        "half the step": {"step_size": 1e-3},
+        "spos": {
+            "as chosen": {},
+            "no input noise": {"input_noise": 0.0},
+            "minibatches drawn anew": {"passes": False},
+            "σ = 0.3": {"prior_scale": 0.3},
+            "half the step": {"step_size": 1e-3},
+            "β ten times as large": QUIET,
+            "3 cycles": CYCLES,
+            "5 cycles": {"cycles": 5, "averaged": 5},
+            "3 cycles, σ = 0.3": {**CYCLES, "prior_scale": 0.3},
+            "3 cycles, half the step": {**CYCLES, "step_size": 1e-3},
+            "σ = 0.3, half the step": {"prior_scale": 0.3, "step_size": 1e-3},
+        },
+        "svgd": {
+            "as chosen": {},
+            "σ = 0.3": {"prior_scale": 0.3},
+            "half the step": {"step_size": 1e-3},
+            "3 cycles": CYCLES,
+            "5 cycles": {"cycles": 5, "averaged": 5},
+            "3 cycles, σ = 0.3": {**CYCLES, "prior_scale": 0.3},
+            "3 cycles, half the step": {**CYCLES, "step_size": 1e-3},
+            "σ = 0.3, half the step": {"prior_scale": 0.3, "step_size": 1e-3},
+        },
+        "sgld": {
+            "as chosen": {},
+            "half the step": {"step_size": 5e-4},
+            "a quarter of the step": {"step_size": 2.5e-4},
+            "σ = 0.3": {"prior_scale": 0.3},
+        },
+        "rmsprop": {
+            "as chosen": {},
+            "half the step": {"step_size": 1e-3},
+            "a quarter of the step": {"step_size": 5e-4},
+        },
+        "sgd": {
+            "as chosen": {},
+            "half the step": {"step_size": 0.05},
+            "a quarter of the step": {"step_size": 0.025},
+        },
+        "dropout": {
+            "as chosen": {},
+            "twice the step": {"step_size": 0.04},
+            "half the step": {"step_size": 0.01},
+            "half the input noise": {"input_noise": 0.45},
+        },
     },
     "lenet": {
-        "as chosen": {},
-        "half the step": {"step_size": 1e-3},
-        "half the input noise": {"input_noise": 0.25},
+        "spos": {
+            "as chosen": {},
+            "half the step": {"step_size": 1e-3},
+            "half the input noise": {"input_noise": 0.25},
+        },
     },
 }
 
@@ -78,14 +123,15 @@ class Settings:
         usual = mnist.Settings()
         for network in self.networks:
             hidden = usual.channels if network == "lenet" else self.hidden
-            epochs = dict(self.epochs)[network]
-            plan = usual.plan("spos", network, hidden)._replace(
-                epochs=epochs,
-                averaged=min(epochs, self.averaged),
-                particles=dict(self.particles)[network],
-            )
-            for label, change in CHANGES[network].items():
-                yield label, plan._replace(**change)
+            epochs, few = dict(self.epochs)[network], dict(self.particles)[network]
+            for method, changes in CHANGES[network].items():
+                full = usual.plan(method, network, hidden)
+                averaged = min(epochs, full.averaged)
+                base = full._replace(epochs=epochs, averaged=averaged, particles=few)
+                for label, change in changes.items():
+                    plan = base._replace(**change)
+                    share = plan.particles / full.particles
+                    yield label, plan._replace(beta=share * plan.beta)  # the same temperature
 
 
 class Outcome(NamedTuple):
@@ -95,6 +141,7 @@ class Outcome(NamedTuple):
     single_error: float
     nll: float
     seconds: float
+    wrong: np.ndarray  # which images
 
 
 def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator[Findings]:
@@ -116,16 +163,21 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
             single_error=float(np.mean([error(one, labels) for one in said])),
             nll=float(-np.log(whole[np.arange(len(labels)), labels]).mean()),
             seconds=done.seconds,
+            wrong=whole.argmax(axis=-1) != labels,
         )
 
     rows: list[dict[str, Any]] = []
-    for (label, plan), one in resume.in_turn(places, Outcome, make, epochs_of, tick):
-        rows.append({"change": label, **plan._asdict(), **one._asdict()})
+    firsts: dict[tuple[str, str, int], np.ndarray] = {}
+    for (label, plan), one in resume.in_turn(places, Outcome, make, work, tick):
+        first = firsts.setdefault((plan.network, plan.method, plan.particles), one.wrong)
+        told = {name: value for name, value in one._asdict().items() if name != "wrong"}
+        more = Estimate.of(one.wrong.astype(float) - first)._asdict()
+        rows.append({"change": label, **plan._asdict(), **told, "more": more})
         yield findings(rows, len(sets.validation.y))
 
 
-def epochs_of(job: tuple[str, protocol.Plan]) -> int:
-    return job[1].epochs
+def work(job: tuple[str, protocol.Plan]) -> int:
+    return job[1].epochs * job[1].particles
 
 
 def findings(rows: list[dict[str, Any]], images: int) -> Findings:
@@ -133,22 +185,32 @@ def findings(rows: list[dict[str, Any]], images: int) -> Findings:
         numbers=numbers({"rows": rows}),
         claims=[],
         table=Table(
-            ("network", "changed", "networks", "epochs", "error %", "one alone %", "−log p"),
+            (
+                *("network", "method", "changed", "networks", "epochs", "error %"),
+                *("more than the first %", "one alone %", "−log p"),
+            ),
             [
                 (
                     size_name(row["network"], row["hidden"]),
+                    LABELS[row["method"]],
                     row["change"],
                     str(row["particles"]),
                     str(row["epochs"]),
                     f"{100 * row['error']:.2f}",
+                    more(**row["more"]),
                     f"{100 * row['single_error']:.2f}",
                     f"{row['nll']:.4f}",
                 )
                 for row in rows
             ],
-            f"One run each, judged by {images} images of the training set that were set apart.",
+            f"One run each, judged by {images} images of the training set that were set apart. A "
+            "difference from the first line of a method has its standard error beside it.",
         ),
     )
+
+
+def more(mean: float, se: float) -> str:
+    return f"{100 * mean:+.2f} ± {100 * se:.2f}" if se else "–"
 
 
 def draw(record: Record) -> list[Drawing]:
@@ -158,9 +220,13 @@ def draw(record: Record) -> list[Drawing]:
         "errors on validation images; filled: all networks together, open: one of them",
     )
     for at, row in enumerate(rows):
-        axes.plot(100 * row["error"], -at, "o", color=COLOURS["spos"])
-        axes.plot(100 * row["single_error"], -at, "o", color=COLOURS["spos"], mfc="white")
-    names = [f"{size_name(row['network'], row['hidden'])}: {row['change']}" for row in rows]
+        tint = COLOURS.get(row["method"], OTHER)
+        axes.plot(100 * row["error"], -at, "o", color=tint)
+        axes.plot(100 * row["single_error"], -at, "o", color=tint, mfc="white")
+    names = [
+        f"{LABELS[row['method']]} {size_name(row['network'], row['hidden'])}: {row['change']}"
+        for row in rows
+    ]
     axes.set_yticks([-n for n in range(len(rows))], names)
     axes.set_ylim(0.5 - len(rows), 0.5)
     axes.set_xlabel("wrong, %")

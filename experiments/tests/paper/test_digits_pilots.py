@@ -11,32 +11,56 @@ from spos_experiments.paper.mnist import settings as mnist
 BOTH = dataclasses.replace(digits.Settings(), networks=("dense", "lenet"))
 
 
-def test_a_line_changes_one_thing():
-    plans = list(BOTH.plans())
-    for network in ("dense", "lenet"):
-        (first, base), *others = [each for each in plans if each[1].network == network]
-        assert first == "as chosen"
-        for _, plan in others:
-            changed = [a != b for a, b in zip(plan, base, strict=True)]
-            assert sum(changed) == 1
+def told(plans):
+    """By network and method."""
+    made = {}
+    for label, plan in plans:
+        made.setdefault((plan.network, plan.method), {})[label] = plan
+    return made
+
+
+def test_a_line_changes_what_it_says():
+    """And nothing else, but that cycles tell which networks are averaged."""
+    for (network, method), lines in told(BOTH.plans()).items():
+        base, changes = lines["as chosen"], digits.CHANGES[network][method]
+        assert next(iter(lines)) == "as chosen"
+        assert list(lines) == list(changes)
+        for label, plan in lines.items():
+            changed = {
+                name
+                for name, a, b in zip(plan._fields, plan, base, strict=True)
+                if a != b
+                and name not in ("averaged", "beta" if "particles" in changes[label] else "")
+            }
+            assert changed == set(changes[label]) - {"averaged"}
+            assert label == "as chosen" or len(changed) == 1 + label.count(",")
 
 
 def test_what_was_chosen_is_what_the_digits_are_run_with():
-    for network, hidden in (("dense", (400, 400)), ("lenet", mnist.Settings().channels)):
-        base = next(p for _, p in BOTH.plans() if p.network == network)
-        full = mnist.Settings().plan("spos", network, hidden)
-        same = dict.fromkeys(("particles", "epochs", "averaged"))
+    """At the same temperature M / (M + β)."""
+    for (network, method), lines in told(BOTH.plans()).items():
+        base = lines["as chosen"]
+        hidden = mnist.Settings().channels if network == "lenet" else (400, 400)
+        full = mnist.Settings().plan(method, network, hidden)
+        same = dict.fromkeys(("particles", "epochs", "averaged", "beta"))
         assert base._replace(**same) == full._replace(**same)
+        assert base.beta / base.particles == full.beta / full.particles
 
 
 @pytest.mark.parametrize("network", ["dense", "lenet"])
 def test_a_record(tmp_path, network):
     made = perform("digits", tmp_path, quick=True, changed={"networks": (network,)})
     rows = made.numbers["rows"]
-    assert [row["change"] for row in rows] == list(digits.CHANGES[network])
+    expected = [
+        (method, label) for method, lines in digits.CHANGES[network].items() for label in lines
+    ]
+    assert [(row["method"], row["change"]) for row in rows] == expected
     for row in rows:
         assert 0 <= row["error"] < 0.95
         assert row["nll"] > 0
+        first = next(one for one in rows if one["method"] == row["method"])
+        more = row["error"] - first["error"]
+        assert row["more"]["mean"] == pytest.approx(more, abs=1e-4)
     with_seed = perform("digits", tmp_path, quick=True, changed={"networks": (network,)})
     errors = [[row["error"] for row in each.numbers["rows"]] for each in (made, with_seed)]
     assert errors[0] == errors[1]

@@ -18,7 +18,7 @@ class Scale(NamedTuple):
     seeds: int  # at most
     methods: tuple[str, ...] = ("spos", "svgd")  # unless others are asked for
     input_noise: float = 0.9
-    averaged: int = 5  # epochs at the end whose networks all take part, if they are many
+    averaged: int = 5  # epochs (or cycles) at the end whose networks all take part, if many
 
 
 USUAL = Scale(particles=5, batch=500, epochs=100, seeds=3)
@@ -110,5 +110,5 @@ class Settings:
         return protocol.Plan(
             *(method, network, hidden, many, epochs, scale.batch),
             *(step_size, prior_scale, self.beta, self.bandwidth, averaged),
-            *(scale.input_noise, self.passes),
+            *(scale.input_noise, self.passes, 1),
         )
