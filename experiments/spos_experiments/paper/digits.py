@@ -2,7 +2,7 @@
 
 Short runs of `spos paper mnist`, judged by a sixth of the training images that took no part in the
 training; test images are not looked at. The first line of each method, and of each number of
-networks, is what the others change something of. A share p of n images is uncertain by
+networks or epochs, is what the others change something of. A share p of n images is uncertain by
 sqrt(p (1 - p) / n), but all lines are judged by the same images: a difference of two is less
 uncertain than either. What is tried with one network has the temperature that it has with many.
 
@@ -41,6 +41,7 @@ ABOUT = "Short runs on images of digits, each with one thing changed, judged by 
 CYCLES = {"cycles": 3, "averaged": 3}
 QUIET = {"beta": 10_000.0}
 FIVE = {"particles": 5}
+LONG = {"epochs": 90}
 # by network and method
 CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
     "dense": {
@@ -60,6 +61,10 @@ CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "5 networks, β ten times as large": {**FIVE, **QUIET},
             "5 networks, σ = 0.3": {**FIVE, "prior_scale": 0.3},
             "5 networks, 3 cycles": {**FIVE, **CYCLES},
+            "90 epochs": LONG,
+            "90 epochs, 3 cycles": {**LONG, **CYCLES},
+            "5 networks, 90 epochs": {**FIVE, **LONG},
+            "5 networks, 90 epochs, 3 cycles": {**FIVE, **LONG, **CYCLES},
         },
         "svgd": {
             "as chosen": {},
@@ -80,6 +85,7 @@ CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "a quarter of the step": {"step_size": 2.5e-4},
             "twice the step": {"step_size": 2e-3},
             "four times the step": {"step_size": 4e-3},
+            "half the input noise": {"input_noise": 0.45},
             "σ = 0.3": {"prior_scale": 0.3},
         },
         "rmsprop": {
@@ -91,12 +97,16 @@ CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "as chosen": {},
             "half the step": {"step_size": 0.05},
             "a quarter of the step": {"step_size": 0.025},
+            "twice the step": {"step_size": 0.2},
         },
         "dropout": {
             "as chosen": {},
             "twice the step": {"step_size": 0.04},
+            "four times the step": {"step_size": 0.08},
+            "eight times the step": {"step_size": 0.16},
             "half the step": {"step_size": 0.01},
             "half the input noise": {"input_noise": 0.45},
+            "four times the step, half the input noise": {"step_size": 0.08, "input_noise": 0.45},
         },
     },
     "lenet": {
@@ -181,9 +191,10 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
         )
 
     rows: list[dict[str, Any]] = []
-    firsts: dict[tuple[str, str, int], np.ndarray] = {}
+    firsts: dict[tuple[str, str, int, int], np.ndarray] = {}
     for (label, plan), one in resume.in_turn(places, Outcome, make, work, tick):
-        first = firsts.setdefault((plan.network, plan.method, plan.particles), one.wrong)
+        like = plan.network, plan.method, plan.particles, plan.epochs
+        first = firsts.setdefault(like, one.wrong)
         told = {name: value for name, value in one._asdict().items() if name != "wrong"}
         more = Estimate.of(one.wrong.astype(float) - first)._asdict()
         rows.append({"change": label, **plan._asdict(), **told, "more": more})

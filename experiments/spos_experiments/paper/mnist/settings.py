@@ -17,17 +17,25 @@ class Scale(NamedTuple):
     epochs: int  # at most
     seeds: int  # at most
     methods: tuple[str, ...] = ("spos", "svgd")  # unless others are asked for
+    once: tuple[str, ...] = ()  # which of them have one seed
     input_noise: float = 0.9
     averaged: int = 5  # epochs (or cycles) at the end whose networks all take part, if many
 
 
-USUAL = Scale(particles=5, batch=500, epochs=100, seeds=3)
+USUAL = Scale(
+    particles=5,
+    batch=500,
+    epochs=100,
+    seeds=3,
+    methods=("spos", "svgd", "sgld", "rmsprop", "sgd", "dropout"),
+    once=("sgld",),
+)
 LARGE = Scale(particles=3, batch=500, epochs=100, seeds=3)
 LENET = Scale(
     particles=3,
     batch=64,
     epochs=10,
-    seeds=1,
+    seeds=3,
     methods=("spos", "svgd", "sgld", "ensemble"),
     input_noise=0.5,
     averaged=2,
@@ -91,7 +99,8 @@ class Settings:
             scale = self.scale(network, hidden)
             for method in self.methods or scale.methods:
                 if method in protocol.ALLOWED[network]:
-                    yield self.plan(method, network, hidden), min(self.seeds, scale.seeds)
+                    repeats = 1 if method in scale.once else min(self.seeds, scale.seeds)
+                    yield self.plan(method, network, hidden), repeats
 
     def scale(self, network: str, hidden: tuple[int, ...]) -> Scale:
         if network == "lenet":
