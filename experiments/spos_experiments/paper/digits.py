@@ -23,6 +23,7 @@ import numpy as np
 
 from spos.io.figures import COLOURS, OTHER
 from spos.io.html import Table
+from spos.types import Particles
 from spos_experiments.data import load
 from spos_experiments.frame import draw as drawing
 from spos_experiments.frame import resume
@@ -40,6 +41,7 @@ ABOUT = "Short runs on images of digits, each with one thing changed, judged by 
 
 CYCLES = {"cycles": 3, "averaged": 3}
 QUIET = {"beta": 10_000.0}
+NOISY = {"input_noise": 0.9}
 FIVE = {"particles": 5}
 LONG = {"epochs": 90}
 # by network and method
@@ -81,12 +83,12 @@ CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         },
         "sgld": {
             "as chosen": {},
-            "half the step": {"step_size": 5e-4},
-            "a quarter of the step": {"step_size": 2.5e-4},
-            "twice the step": {"step_size": 2e-3},
-            "four times the step": {"step_size": 4e-3},
-            "half the input noise": {"input_noise": 0.45},
-            "σ = 0.3": {"prior_scale": 0.3},
+            "twice the input noise": NOISY,
+            "twice the input noise, a quarter of the step": {**NOISY, "step_size": 2.5e-4},
+            "twice the input noise, half the step": {**NOISY, "step_size": 5e-4},
+            "twice the input noise, twice the step": {**NOISY, "step_size": 2e-3},
+            "twice the input noise, four times the step": {**NOISY, "step_size": 4e-3},
+            "twice the input noise, σ = 0.3": {**NOISY, "prior_scale": 0.3},
         },
         "rmsprop": {
             "as chosen": {},
@@ -101,12 +103,12 @@ CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
         },
         "dropout": {
             "as chosen": {},
-            "twice the step": {"step_size": 0.04},
-            "four times the step": {"step_size": 0.08},
-            "eight times the step": {"step_size": 0.16},
-            "half the step": {"step_size": 0.01},
-            "half the input noise": {"input_noise": 0.45},
-            "four times the step, half the input noise": {"step_size": 0.08, "input_noise": 0.45},
+            "a quarter of the step": {"step_size": 0.02},
+            "twice the input noise": NOISY,
+            "twice the input noise, an eighth of the step": {**NOISY, "step_size": 0.01},
+            "twice the input noise, a quarter of the step": {**NOISY, "step_size": 0.02},
+            "twice the input noise, half the step": {**NOISY, "step_size": 0.04},
+            "twice the input noise, twice the step": {**NOISY, "step_size": 0.16},
         },
     },
     "lenet": {
@@ -179,7 +181,11 @@ def results(settings: Settings, seed: int, tick: Tick, folder: Path) -> Iterator
 
     def make(job: tuple[str, protocol.Plan], state: Path, tick: Tick) -> Outcome:
         plan = job[1]
-        done = protocol.run(plan, sets.train, seed, state, lambda epoch, _: tick(epoch))
+
+        def watch(epoch: int, _: Particles) -> None:
+            tick(epoch * plan.particles)
+
+        done = protocol.run(plan, sets.train, seed, state, watch)
         said = protocol.chances(plan, done.particles, sets.validation.x)
         labels, whole = sets.validation.y, said.mean(axis=0)
         return Outcome(

@@ -20,20 +20,22 @@ def told(plans):
 
 
 def test_a_line_changes_what_it_says():
-    """And nothing else, but that cycles tell which networks are averaged."""
+    """And nothing else, but that cycles tell which networks are averaged; the temperature stays,
+    whatever the number of networks, unless β is changed."""
+    usual, apart = mnist.Settings(), {"averaged", "beta"}
     for (network, method), lines in told(BOTH.plans()).items():
         base, changes = lines["as chosen"], digits.CHANGES[network][method]
         assert next(iter(lines)) == "as chosen"
         assert list(lines) == list(changes)
         for label, plan in lines.items():
-            changed = {
-                name
-                for name, a, b in zip(plan._fields, plan, base, strict=True)
-                if a != b
-                and name not in ("averaged", "beta" if "particles" in changes[label] else "")
-            }
-            assert changed == set(changes[label]) - {"averaged"}
-            assert label == "as chosen" or len(changed) == 1 + label.count(",")
+            pairs = zip(plan._fields, plan, base, strict=True)
+            changed = {name for name, a, b in pairs if a != b and name not in apart}
+            assert changed == set(changes[label]) - apart
+            beta = changes[label].get("beta", usual.beta)
+            many = usual.plan(method, network, plan.hidden).particles
+            assert plan.beta / plan.particles == pytest.approx(beta / many)
+            told_of = len(set(changes[label]) - {"averaged"})
+            assert told_of == (0 if label == "as chosen" else 1 + label.count(","))
 
 
 def test_what_was_chosen_is_what_the_digits_are_run_with():

@@ -178,7 +178,8 @@ def test_each_size_has_its_scale():
         assert (plan.particles, plan.batch, plan.epochs) == scale[:3]
         assert repeats == min(settings.seeds, scale.seeds)
         assert plan.input_noise == scale.input_noise
-    assert plans["dense", 400, "sgld"][1] == 1
+    less, repeats = plans["dense", 400, "sgld"]
+    assert (less.input_noise, repeats) == (settings.usual.input_noise / 2, 1)
     assert ("dense", 800, "sgld") not in plans
     asked = dataclasses.replace(settings, methods=("sgld", "dropout"))
     found = {(plan.network, plan.method) for plan, _ in asked.plans()}

@@ -19,6 +19,7 @@ class Scale(NamedTuple):
     methods: tuple[str, ...] = ("spos", "svgd")  # unless others are asked for
     once: tuple[str, ...] = ()  # which of them have one seed
     input_noise: float = 0.9
+    less_noise: tuple[str, ...] = ()  # which of them do better with half of it
     averaged: int = 5  # epochs (or cycles) at the end whose networks all take part, if many
 
 
@@ -29,6 +30,7 @@ USUAL = Scale(
     seeds=3,
     methods=("spos", "svgd", "sgld", "rmsprop", "sgd", "dropout"),
     once=("sgld",),
+    less_noise=("sgld", "dropout"),
 )
 LARGE = Scale(particles=3, batch=500, epochs=100, seeds=3)
 LENET = Scale(
@@ -73,7 +75,7 @@ class Settings:
         ("ensemble", 2e-3, 1.0),
         ("rmsprop", 2e-3, 1.0),
         ("sgd", 0.1, 1.0),
-        ("dropout", 0.02, 1.0),
+        ("dropout", 0.08, 1.0),
     )
     beta: float = 1000.0
     bandwidth: float = 100.0  # of the kernel of SPOS and SVGD
@@ -116,8 +118,9 @@ class Settings:
         averaged = min(scale.averaged, epochs)
         if method in protocol.ALONE:
             many = averaged = 1
+        input_noise = scale.input_noise / (2 if method in scale.less_noise else 1)
         return protocol.Plan(
             *(method, network, hidden, many, epochs, scale.batch),
             *(step_size, prior_scale, self.beta, self.bandwidth, averaged),
-            *(scale.input_noise, self.passes, 1),
+            *(input_noise, self.passes, 1),
         )
