@@ -178,9 +178,10 @@ def test_each_size_has_its_scale():
         assert (plan.particles, plan.batch, plan.epochs) == scale[:3]
         assert repeats == min(settings.seeds, scale.seeds)
         assert plan.input_noise == scale.input_noise
-    less, repeats = plans["dense", 400, "sgld"]
+    assert plans["lenet", 128, "sgld"][1] == 1
+    less, repeats = plans["dense", 400, "dropout"]
     assert (less.input_noise, repeats) == (settings.usual.input_noise / 2, 1)
-    assert ("dense", 800, "sgld") not in plans
+    assert ("dense", 400, "sgld") not in plans
     asked = dataclasses.replace(settings, methods=("sgld", "dropout"))
     found = {(plan.network, plan.method) for plan, _ in asked.plans()}
     assert found == {("dense", "sgld"), ("dense", "dropout"), ("lenet", "sgld")}

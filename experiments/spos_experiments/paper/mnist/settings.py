@@ -28,8 +28,8 @@ USUAL = Scale(
     batch=500,
     epochs=100,
     seeds=3,
-    methods=("spos", "svgd", "sgld", "rmsprop", "sgd", "dropout"),
-    once=("sgld",),
+    methods=("spos", "svgd", "rmsprop", "sgd", "dropout"),
+    once=("rmsprop", "sgd", "dropout"),
     less_noise=("sgld", "dropout"),
 )
 LARGE = Scale(particles=3, batch=500, epochs=100, seeds=3)
@@ -39,6 +39,7 @@ LENET = Scale(
     epochs=10,
     seeds=3,
     methods=("spos", "svgd", "sgld", "ensemble"),
+    once=("sgld",),
     input_noise=0.5,
     averaged=2,
 )
