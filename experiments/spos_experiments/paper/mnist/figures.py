@@ -44,6 +44,10 @@ def draw(record: Record) -> list[Drawing]:
         alone = [row["single_entropy"][kind] for kind in KINDS]
         if row["particles"] > 1:
             right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=tint, lw=1)
+        else:
+            most = int(np.argmax(values))
+            near = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center"}
+            right.annotate(LABELS[row["method"]], (most, values[most]), fontsize=6.5, **near)
     right.set_ylabel("entropy, nats")
     right.tick_params(axis="x", labelsize=8, labelrotation=35)
     size = size_name(rows[0]["network"], rows[0]["hidden"])
