@@ -128,6 +128,9 @@ class Settings:
         ("mnist",), "which images", choices=("mnist", "digits"), one=True
     )
     networks: tuple[str, ...] = option(("dense",), "which networks", choices=("dense", "lenet"))
+    methods: tuple[str, ...] = option(
+        (), "changes of which methods (default: all)", choices=tuple(CHANGES["dense"])
+    )
     data: str | None = option(None, "the folder of the data (default: SPOS_DATA, then the cache)")
     held: float = 1 / 6
     hidden: tuple[int, ...] = (400, 400)
@@ -140,6 +143,7 @@ class Settings:
             self,
             datasets=("digits",),
             networks=("dense",),
+            methods=("svgd", "dropout"),
             hidden=(16, 16),
             epochs=(("dense", 2), ("lenet", 2)),
             particles=(("dense", 2), ("lenet", 2)),
@@ -152,6 +156,8 @@ class Settings:
             hidden = usual.channels if network == "lenet" else self.hidden
             epochs, few = dict(self.epochs)[network], dict(self.particles)[network]
             for method, changes in CHANGES[network].items():
+                if self.methods and method not in self.methods:
+                    continue
                 full = usual.plan(method, network, hidden)
                 averaged = min(epochs, full.averaged)
                 base = full._replace(epochs=epochs, averaged=averaged, particles=few)

@@ -49,21 +49,25 @@ def test_what_was_chosen_is_what_the_digits_are_run_with():
         assert base.beta / base.particles == full.beta / full.particles
 
 
-@pytest.mark.parametrize("network", ["dense", "lenet"])
-def test_a_record(tmp_path, network):
-    made = perform("digits", tmp_path, quick=True, changed={"networks": (network,)})
+@pytest.mark.parametrize(
+    ("network", "methods"), [("dense", ("svgd", "dropout")), ("lenet", ("spos",))]
+)
+def test_a_record(tmp_path, network, methods):
+    changed = {"networks": (network,), "methods": methods}
+    made = perform("digits", tmp_path, quick=True, changed=changed)
     rows = made.numbers["rows"]
-    expected = [
-        (method, label) for method, lines in digits.CHANGES[network].items() for label in lines
-    ]
+    expected = [(method, label) for method in methods for label in digits.CHANGES[network][method]]
     assert [(row["method"], row["change"]) for row in rows] == expected
     for row in rows:
         assert 0 <= row["error"] < 0.95
         assert row["nll"] > 0
-        first = next(one for one in rows if one["method"] == row["method"])
+        like = [row[name] for name in ("method", "particles", "epochs")]
+        first = next(
+            one for one in rows if [one[n] for n in ("method", "particles", "epochs")] == like
+        )
         more = row["error"] - first["error"]
         assert row["more"]["mean"] == pytest.approx(more, abs=1e-4)
-    with_seed = perform("digits", tmp_path, quick=True, changed={"networks": (network,)})
+    with_seed = perform("digits", tmp_path, quick=True, changed=changed)
     errors = [[row["error"] for row in each.numbers["rows"]] for each in (made, with_seed)]
     assert errors[0] == errors[1]
     assert dataclasses.asdict(made.table) == dataclasses.asdict(with_seed.table)
