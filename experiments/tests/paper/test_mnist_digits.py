@@ -189,6 +189,13 @@ def test_each_size_has_its_scale():
     assert {(p.epochs, n) for p, n in short.plans()} == {(3, 1)}
 
 
+@pytest.mark.parametrize(("name", "method"), [("mnist", "sgd"), ("digits", "svgd")])
+def test_options_that_exclude_each_other_are_refused(tmp_path, name, method):
+    changed = {"networks": ("lenet",), "methods": (method,)}
+    with pytest.raises(ValueError, match=f"{name} has nothing to run"):
+        perform(name, tmp_path, quick=True, changed=changed)
+
+
 def test_recorded_runs_are_found():
     """A change of a setting's name or type would forget hours of runs."""
     settings = mnist.Settings()
