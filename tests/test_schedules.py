@@ -36,6 +36,13 @@ def test_the_cosine_is_that_of_optax():
         assert float(ours(k)) == pytest.approx(float(theirs(k)), rel=1e-6)
 
 
+def test_a_cyclic_step_is_a_cosine_that_begins_anew():
+    cyclic, cosine = schedules.cyclic(0.1, 20, 0.2), schedules.cosine(0.1, 20, 0.2)
+    np.testing.assert_array_equal(cyclic(jnp.asarray(K)), cosine(jnp.asarray(K % 20)))
+    assert float(cyclic(19)) < 0.03
+    assert float(cyclic(20)) == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("initial", [1, 20])
 def test_the_growing_batch_grows_by_a_power_of_the_logarithm(initial):
     batch = schedules.growing_batch(initial)

@@ -48,6 +48,7 @@ OWN: dict[str, dict[str, Any]] = {  # of functions whose good arguments are othe
     "spos.noisy_svgd": {"kernel": spos.rbf(1.0)},
     "spos.rl.gymnasium": {"name": "CartPole-v1"},
     "spos.schedules.cosine": {"num_steps": 10},
+    "spos.schedules.cyclic": {"num_steps": 10},
     "spos.targets.bnn": {"likelihood": spos.targets.likelihoods.gaussian()},
     "spos.theory.particle_constants": {"beta": 0.1},
     "spos.targets.score_particles": {"log_prob": lambda theta, batch: -(theta @ theta)},

@@ -69,6 +69,25 @@ def test_the_step_falls_along_half_a_cosine(start):
     assert float(sampler(start, step_size=0.2, last_step=None).step_size(100)) == 0.2
 
 
+def test_the_step_falls_in_cycles_that_end_with_looks(start):
+    falling = sampler(start, step_size=0.2, last_step=0.05, cycles=4).step_size
+    found = [float(falling(step)) for step in (0, 24, 25, 50, 75, 99)]
+    assert found == pytest.approx([0.2, 0.0107, 0.2, 0.2, 0.2, 0.0107], rel=1e-2)
+    ends = []
+    setting = SETTING._replace(cycles=4)
+    train(
+        NETWORK,
+        ROWS,
+        setting,
+        40,
+        start=start,
+        looks=4,
+        progress=False,
+        on_look=lambda number, _: ends.append(number),
+    )
+    assert ends == [1, 2, 3, 4]
+
+
 def test_a_setting_reaches_the_sampler(start):
     plain = sampler(start, method="spos", beta=3.0)
     assert (plain.beta, plain.preconditioner) == (3.0, spos.rmsprop(0.9))

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
+from spos.cli import UsageError
 from spos.io import figures
 from spos.io.files import make_writable, write_whole
 from spos.io.progress import Progress
@@ -43,6 +44,7 @@ def perform(
             sweep.make_all(name, folder, seed, quick, changed, elsewhere, bar.tick)
     bar = Bar(name)
     began, busy = time.monotonic(), time.process_time()
+    made = None
     with bar:
         for found in experiment.results(settings, seed, bar.tick, folder):
             made = Record(
@@ -63,6 +65,10 @@ def perform(
             )
             made = _illustrated(experiment, made, folder)
             record.write(folder / record.FILE, made)
+    if made is None:
+        raise UsageError(
+            f"{name} has nothing to run: no run has all of the options that were given"
+        )
     print(summary(made, folder), flush=True)
     return made
 

@@ -11,33 +11,63 @@ from spos_experiments.paper.mnist import settings as mnist
 BOTH = dataclasses.replace(digits.Settings(), networks=("dense", "lenet"))
 
 
-def test_a_line_changes_one_thing():
-    plans = list(BOTH.plans())
-    for network in ("dense", "lenet"):
-        (first, base), *others = [each for each in plans if each[1].network == network]
-        assert first == "as chosen"
-        for _, plan in others:
-            changed = [a != b for a, b in zip(plan, base, strict=True)]
-            assert sum(changed) == 1
+def told(plans):
+    """By network and method."""
+    made = {}
+    for label, plan in plans:
+        made.setdefault((plan.network, plan.method), {})[label] = plan
+    return made
+
+
+def test_a_line_changes_what_it_says():
+    """And nothing else, but that cycles tell which networks are averaged; the temperature stays,
+    whatever the number of networks, unless β is changed."""
+    usual, apart = mnist.Settings(), {"averaged", "beta"}
+    for (network, method), lines in told(BOTH.plans()).items():
+        base, changes = lines["as chosen"], digits.CHANGES[network][method]
+        assert next(iter(lines)) == "as chosen"
+        assert list(lines) == list(changes)
+        for label, plan in lines.items():
+            pairs = zip(plan._fields, plan, base, strict=True)
+            changed = {name for name, a, b in pairs if a != b and name not in apart}
+            assert changed == set(changes[label]) - apart
+            beta = changes[label].get("beta", usual.beta)
+            many = usual.plan(method, network, plan.hidden).particles
+            assert plan.beta / plan.particles == pytest.approx(beta / many)
+            told_of = len(set(changes[label]) - {"averaged"})
+            assert told_of == (0 if label == "as chosen" else 1 + label.count(","))
 
 
 def test_what_was_chosen_is_what_the_digits_are_run_with():
-    for network, hidden in (("dense", (400, 400)), ("lenet", mnist.Settings().channels)):
-        base = next(p for _, p in BOTH.plans() if p.network == network)
-        full = mnist.Settings().plan("spos", network, hidden)
-        same = dict.fromkeys(("particles", "epochs", "averaged"))
+    """At the same temperature M / (M + β)."""
+    for (network, method), lines in told(BOTH.plans()).items():
+        base = lines["as chosen"]
+        hidden = mnist.Settings().channels if network == "lenet" else (400, 400)
+        full = mnist.Settings().plan(method, network, hidden)
+        same = dict.fromkeys(("particles", "epochs", "averaged", "beta"))
         assert base._replace(**same) == full._replace(**same)
+        assert base.beta / base.particles == full.beta / full.particles
 
 
-@pytest.mark.parametrize("network", ["dense", "lenet"])
-def test_a_record(tmp_path, network):
-    made = perform("digits", tmp_path, quick=True, changed={"networks": (network,)})
+@pytest.mark.parametrize(
+    ("network", "methods"), [("dense", ("svgd", "dropout")), ("lenet", ("spos",))]
+)
+def test_a_record(tmp_path, network, methods):
+    changed = {"networks": (network,), "methods": methods}
+    made = perform("digits", tmp_path, quick=True, changed=changed)
     rows = made.numbers["rows"]
-    assert [row["change"] for row in rows] == list(digits.CHANGES[network])
+    expected = [(method, label) for method in methods for label in digits.CHANGES[network][method]]
+    assert [(row["method"], row["change"]) for row in rows] == expected
     for row in rows:
         assert 0 <= row["error"] < 0.95
         assert row["nll"] > 0
-    with_seed = perform("digits", tmp_path, quick=True, changed={"networks": (network,)})
+        like = [row[name] for name in ("method", "particles", "epochs")]
+        first = next(
+            one for one in rows if [one[n] for n in ("method", "particles", "epochs")] == like
+        )
+        more = row["error"] - first["error"]
+        assert row["more"]["mean"] == pytest.approx(more, abs=1e-4)
+    with_seed = perform("digits", tmp_path, quick=True, changed=changed)
     errors = [[row["error"] for row in each.numbers["rows"]] for each in (made, with_seed)]
     assert errors[0] == errors[1]
     assert dataclasses.asdict(made.table) == dataclasses.asdict(with_seed.table)

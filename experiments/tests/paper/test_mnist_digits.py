@@ -141,6 +141,26 @@ def test_the_networks_of_the_last_epochs_are_averaged(tmp_path, digits):
     assert judged.last_error == error(each[1].mean(axis=0), digits.test.y)
 
 
+def test_the_networks_at_the_ends_of_cycles_are_averaged(tmp_path, digits):
+    """The step is large where a cycle begins and small where it ends."""
+    plan = QUICK.plan("svgd", "dense", (16, 16))._replace(epochs=6, averaged=2, cycles=3)
+    seen = {}
+    trained = protocol.run(plan, digits.train, 0, tmp_path / "run", seen.__setitem__)
+    assert list(seen) == [2, 4, 6]
+    for leaf, *each in zip(
+        *map(jax.tree.leaves, (trained.particles, seen[4], seen[6])), strict=True
+    ):
+        np.testing.assert_array_equal(leaf, np.concatenate(each))
+    model, steps = protocol.network(plan, 64), len(digits.train.y) // plan.batch * plan.epochs
+    start = model.start(jax.random.key(0), 1, digits.train.x, digits.train.y)
+    sampler = sampler_of(model, digits.train, protocol.setting(plan, model, 0), steps, start)
+    sizes = [float(sampler.step_size(step)) for step in range(steps)]
+    ends = [sizes[n * steps // 3 - 1] for n in (1, 2, 3)]
+    begins = [sizes[n * steps // 3] for n in (0, 1, 2)]
+    assert max(ends) < 0.1 * min(begins)
+    assert begins == pytest.approx([plan.step_size] * 3)
+
+
 def test_single_networks_are_not_averaged():
     assert QUICK.plan("sgd", "dense", (16, 16)).particles == 1
     assert QUICK.plan("sgd", "dense", (16, 16)).averaged == 1
@@ -158,12 +178,22 @@ def test_each_size_has_its_scale():
         assert (plan.particles, plan.batch, plan.epochs) == scale[:3]
         assert repeats == min(settings.seeds, scale.seeds)
         assert plan.input_noise == scale.input_noise
+    assert plans["lenet", 128, "sgld"][1] == 1
+    less, repeats = plans["dense", 400, "dropout"]
+    assert (less.input_noise, repeats) == (settings.usual.input_noise / 2, 1)
     assert ("dense", 400, "sgld") not in plans
     asked = dataclasses.replace(settings, methods=("sgld", "dropout"))
     found = {(plan.network, plan.method) for plan, _ in asked.plans()}
     assert found == {("dense", "sgld"), ("dense", "dropout"), ("lenet", "sgld")}
     short = dataclasses.replace(settings, epochs=3, seeds=1)
     assert {(p.epochs, n) for p, n in short.plans()} == {(3, 1)}
+
+
+@pytest.mark.parametrize(("name", "method"), [("mnist", "sgd"), ("digits", "svgd")])
+def test_options_that_exclude_each_other_are_refused(tmp_path, name, method):
+    changed = {"networks": ("lenet",), "methods": (method,)}
+    with pytest.raises(ValueError, match=f"{name} has nothing to run"):
+        perform(name, tmp_path, quick=True, changed=changed)
 
 
 def test_recorded_runs_are_found():

@@ -6,6 +6,7 @@ Wherever a step size is asked for, a number, one of these, or any optax schedule
     inverse(h0)                    h0 / (k + 1)                   the SPOS paper's decreasing step
     polynomial(h0, shift, power)   h0 · (1 + k / shift)^(-power)  the usual choice for SGLD
     cosine(h0, K, last)            h0 · (last + (1 - last) (1 + cos(π k/K)) / 2) for k ≤ K steps
+    cyclic(h0, K, last)            the same again and again, from h0 every K steps
 
 Their numbers are leaves, so that samplers which differ in them share a compiled program. An optax
 schedule is a function, which is structure: another one is another program.
@@ -87,7 +88,25 @@ class Cosine(Value):
         return jnp.asarray(self.initial * (self.last + (1.0 - self.last) * fall))
 
 
-CHECKED = (Constant, Polynomial, Cosine)  # above 0 at every step, if their numbers are
+@value
+class Cyclic(Value):
+    """A cosine that begins anew every `num_steps` steps.
+
+    Attributes:
+        initial: the first step of a cycle.
+        num_steps: of a cycle.
+        last: the step at the end of a cycle as a share of the first.
+    """
+
+    initial: Number
+    num_steps: Number
+    last: Number
+
+    def __call__(self, step: jax.Array) -> jax.Array:
+        return Cosine(self.initial, self.num_steps, self.last)(step % self.num_steps)
+
+
+CHECKED = (Constant, Polynomial, Cosine, Cyclic)  # above 0 at every step, if their numbers are
 
 
 def constant(step_size: Number) -> Constant:
@@ -153,6 +172,31 @@ def cosine(initial: Number, num_steps: int, last: Number = 0.1) -> Cosine:
     """
     checks.whole("num_steps", num_steps)
     return Cosine(
+        checks.positive("initial", initial), float(num_steps), checks.positive("last", last)
+    )
+
+
+def cyclic(initial: Number, num_steps: int, last: Number = 0.1) -> Cyclic:
+    """Along half a cosine from `initial` to `last · initial`, anew every `num_steps` steps.
+
+    Small steps at the end of a cycle settle the particles, and the large ones after it take them
+    elsewhere: what they are at the ends of cycles can be averaged (Zhang et al. 2020).
+
+    Args:
+        initial: the first step of a cycle, above 0.
+        num_steps: the number of steps of a cycle.
+        last: the step at the end of a cycle as a share of the first.
+
+    Returns:
+        The schedule.
+
+    Example:
+        >>> steps = spos.schedules.cyclic(0.2, num_steps=10, last=0.5)
+        >>> [round(float(steps(k)), 6) for k in (0, 5, 10, 15)]
+        [0.2, 0.15, 0.2, 0.15]
+    """
+    checks.whole("num_steps", num_steps)
+    return Cyclic(
         checks.positive("initial", initial), float(num_steps), checks.positive("last", last)
     )
 

@@ -1,8 +1,8 @@
 """How Bayesian networks are trained: the one way of the estimators and of the paper's tables.
 
 The posterior of the rows is sampled by a method of `methods.py`, whose step falls along half a
-cosine. The run looks at its particles now and then (`looks.py`): the networks of the last looks, or
-of those that predict a validation set best, are what it gives.
+cosine, once or in cycles. The run looks at its particles now and then (`looks.py`): the networks of
+the last looks, or of those that predict a validation set best, are what it gives.
 
 Everything here is a value. Networks of one structure, whose rows have one shape, share a compiled
 program, whatever the rows, the step size, β or the number of steps are.
@@ -20,7 +20,7 @@ import numpy as np
 from spos import checks
 from spos.dynamics.preconditioners import Preconditioner
 from spos.dynamics.sampler import Sampler
-from spos.dynamics.schedules import StepSize, cosine
+from spos.dynamics.schedules import StepSize, cosine, cyclic
 from spos.interaction.kernels import Bandwidth, rbf
 from spos.io import archive
 from spos.loop.guard import NonFiniteError
@@ -53,6 +53,7 @@ class Setting(NamedTuple):
         preconditioner: None is the method's own.
         batch_size: rows in a step, at most.
         step_share: of the method's own step, where that is taken.
+        cycles: of the step, which falls and begins anew; so many looks fall on their ends.
     """
 
     method: str | Method = "spos"
@@ -63,6 +64,7 @@ class Setting(NamedTuple):
     preconditioner: Preconditioner | None = None
     batch_size: int = 100
     step_share: float = 1.0
+    cycles: int = 1
 
 
 class Trained(NamedTuple):
@@ -221,7 +223,8 @@ def sampler_of(
         step_size /= rows.total
     schedule: StepSize = step_size
     if setting.last_step is not None:
-        schedule = cosine(step_size, num_steps, setting.last_step)
+        falling = cosine if setting.cycles == 1 else cyclic
+        schedule = falling(step_size, max(1, num_steps // setting.cycles), setting.last_step)
     bandwidth = setting.bandwidth
     if method.fixed_bandwidth and isinstance(bandwidth, str):
         bandwidth = _bandwidth_of(start)

@@ -1,5 +1,6 @@
 """The figure of `spos paper mnist`: errors, calibration, and doubt where there should be doubt."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,19 @@ def draw(record: Record) -> list[Drawing]:
             middle.plot(confidence[seen], accuracy[seen], ".-", color=COLOURS[row["method"]])
     middle.set_xlabel("confidence")
     middle.set_ylabel("share right")
+    styles = itertools.cycle(("-", "--", "-."))  # of single networks, which have one colour
     for row in first:
-        values = [row["entropy"][kind] for kind in KINDS]
-        tint, width = COLOURS.get(row["method"], OTHER), 2 if row["particles"] > 1 else 0.8
-        right.plot(KINDS, values, "o-", ms=4, color=tint, lw=width)
-        alone = [row["single_entropy"][kind] for kind in KINDS]
+        tint, values = COLOURS.get(row["method"], OTHER), [row["entropy"][kind] for kind in KINDS]
         if row["particles"] > 1:
+            right.plot(KINDS, values, "o-", ms=4, color=tint, lw=2)
+            alone = [row["single_entropy"][kind] for kind in KINDS]
             right.plot(KINDS, alone, "o:", ms=4, mfc="white", color=tint, lw=1)
+        else:
+            named, style = LABELS[row["method"]], next(styles)
+            right.plot(KINDS, values, style, marker="o", ms=3, color=tint, lw=1, label=named)
+    if any(row["particles"] == 1 for row in first):
+        right.set_ylim(top=1.4 * right.get_ylim()[1])  # for the legend
+        right.legend(fontsize=6.5, loc="upper left", frameon=False)
     right.set_ylabel("entropy, nats")
     right.tick_params(axis="x", labelsize=8, labelrotation=35)
     size = size_name(rows[0]["network"], rows[0]["hidden"])

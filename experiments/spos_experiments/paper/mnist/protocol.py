@@ -85,6 +85,7 @@ class Plan(NamedTuple):
     averaged: int  # epochs at the end whose networks all take part
     input_noise: float  # ν
     passes: bool  # over shuffled images, instead of minibatches that are drawn anew
+    cycles: int  # of the step size; if several, the networks at their ends are averaged
 
 
 def sets(table: Table, share: float) -> Sets:
@@ -248,6 +249,7 @@ def setting(plan: Plan, model: BayesianNetwork, seed: int) -> Setting:
         plan.bandwidth,
         preconditioner=spos.rmsprop(0.99),
         batch_size=plan.batch,
+        cycles=plan.cycles,
     )
 
 
@@ -258,10 +260,11 @@ def run(
     folder: Path,
     watch: Callable[[int, Particles], object],
 ) -> Trained:
-    """Train; `watch(epoch, particles)` sees the networks after every epoch. All is in `folder`,
-    from where a second call goes on."""
+    """Train; `watch(epoch, particles)` sees the networks after every epoch, or cycle if there are
+    several. All is in `folder`, from where a second call goes on."""
     model = network(plan, images.x.shape[1])
     each = len(images.y) // plan.batch  # steps of an epoch
+    looks = plan.epochs if plan.cycles == 1 else plan.cycles
     return train(
         model,
         images,
@@ -269,9 +272,9 @@ def run(
         each * plan.epochs,
         start=first_networks(model, plan.particles, jax.random.key(seed), images.x, images.y),
         seed=seed,
-        looks=plan.epochs,
+        looks=looks,
         average=plan.averaged,
-        on_look=watch,
+        on_look=lambda look, particles: watch(look * plan.epochs // looks, particles),
         checkpoint=folder,
         progress=False,
     )

@@ -17,18 +17,29 @@ class Scale(NamedTuple):
     epochs: int  # at most
     seeds: int  # at most
     methods: tuple[str, ...] = ("spos", "svgd")  # unless others are asked for
+    once: tuple[str, ...] = ()  # which of them have one seed
     input_noise: float = 0.9
-    averaged: int = 5  # epochs at the end whose networks all take part, if they are many
+    less_noise: tuple[str, ...] = ()  # which of them do better with half of it
+    averaged: int = 5  # epochs (or cycles) at the end whose networks all take part, if many
 
 
-USUAL = Scale(particles=5, batch=500, epochs=100, seeds=3)
+USUAL = Scale(
+    particles=5,
+    batch=500,
+    epochs=100,
+    seeds=3,
+    methods=("spos", "svgd", "rmsprop", "sgd", "dropout"),
+    once=("rmsprop", "sgd", "dropout"),
+    less_noise=("sgld", "dropout"),
+)
 LARGE = Scale(particles=3, batch=500, epochs=100, seeds=3)
 LENET = Scale(
     particles=3,
     batch=64,
     epochs=10,
-    seeds=1,
+    seeds=3,
     methods=("spos", "svgd", "sgld", "ensemble"),
+    once=("sgld",),
     input_noise=0.5,
     averaged=2,
 )
@@ -65,7 +76,7 @@ class Settings:
         ("ensemble", 2e-3, 1.0),
         ("rmsprop", 2e-3, 1.0),
         ("sgd", 0.1, 1.0),
-        ("dropout", 0.02, 1.0),
+        ("dropout", 0.08, 1.0),
     )
     beta: float = 1000.0
     bandwidth: float = 100.0  # of the kernel of SPOS and SVGD
@@ -91,7 +102,8 @@ class Settings:
             scale = self.scale(network, hidden)
             for method in self.methods or scale.methods:
                 if method in protocol.ALLOWED[network]:
-                    yield self.plan(method, network, hidden), min(self.seeds, scale.seeds)
+                    repeats = 1 if method in scale.once else min(self.seeds, scale.seeds)
+                    yield self.plan(method, network, hidden), repeats
 
     def scale(self, network: str, hidden: tuple[int, ...]) -> Scale:
         if network == "lenet":
@@ -107,8 +119,9 @@ class Settings:
         averaged = min(scale.averaged, epochs)
         if method in protocol.ALONE:
             many = averaged = 1
+        input_noise = scale.input_noise / (2 if method in scale.less_noise else 1)
         return protocol.Plan(
             *(method, network, hidden, many, epochs, scale.batch),
             *(step_size, prior_scale, self.beta, self.bandwidth, averaged),
-            *(scale.input_noise, self.passes),
+            *(input_noise, self.passes, 1),
         )
