@@ -169,6 +169,17 @@ def test_a_rival_that_fails_counts_as_one_that_warns(monkeypatch, tmp_path):
     assert made["failure"] == "TooLongError: stopped after 1 second"
 
 
+def test_chains_that_disagree_on_a_standard_deviation_make_a_weak_reference():
+    """Independent normal draws know its logarithm to ½ √2 / √n, n of them in all."""
+    chains = np.random.default_rng(0).normal(size=(4, 10_000, 2))
+    error = reference.sd_error_of_halves(chains)
+    assert error == pytest.approx(1.0 / math.sqrt(2.0 * 40_000), rel=0.8)
+    known = Reference(["a", "b"], np.zeros(2), np.ones(2), False, 5000.0, 1.0, 0, 0)
+    assert not known._replace(sd_error=error).weak
+    chains[0, :5000, 1] *= 1.3  # an excursion of one chain
+    assert known._replace(sd_error=reference.sd_error_of_halves(chains)).weak
+
+
 def test_nuts_and_exact_references():
     tiny = accuracy.Settings(
         nuts_chains=2, reference_draws=10, reference_parts=2, exact_draws=20_000

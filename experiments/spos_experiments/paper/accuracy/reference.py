@@ -105,8 +105,8 @@ def sd_error(values: np.ndarray) -> np.ndarray:
 
 
 def sd_error_of_halves(chains: np.ndarray) -> np.ndarray:
-    """The standard error of the log standard deviation of all draws, by those of the chains' halves,
-    of (chains, draws, parameters). What does not vary is known."""
+    """The standard error of log standard deviations of (chains, draws, parameters), by those of the
+    chains' halves. What does not vary is known."""
     halves = [half.std(1) for half in np.array_split(chains, 2, axis=1)]
     logs = np.log(np.maximum(np.concatenate(halves), 1e-300))
     error: np.ndarray = logs.std(0, ddof=1) / np.sqrt(len(logs))
