@@ -108,6 +108,9 @@ def bent(bend: Bend, straight: Any, xp: Any = jnp) -> Bent:
 
 def _driven(bend: Bend, u: Any, xp: Any) -> tuple[Any, Any]:
     """What the parents do to the children: b·φ and a·φ."""
+    if xp is np and not bend.pick.any():
+        nothing = np.zeros((*u.shape[:-1], len(bend.centre)))
+        return nothing, nothing
     phi = features(u, bend.width, xp)
     return xp.clip(phi @ bend.scale, -STEEPEST, STEEPEST), phi @ bend.shift
 
@@ -158,6 +161,8 @@ def straight_scores(
 
 def _of_children(bend: Bend, own: Any, pushed: Any, u: Any, tilt: Any, xp: Any = np) -> Any:
     """What the parents' scores gain as their children move with them."""
+    if xp is np and not bend.pick.any():
+        return 0.0
     inside = xp.abs(tilt) < STEEPEST
     gain = own @ bend.shift.T + ((pushed + 1.0) * inside) @ bend.scale.T
     line, hinge, square = xp.split(gain, FEATURES, axis=-1)

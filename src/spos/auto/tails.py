@@ -11,6 +11,7 @@ and longer ones beyond. Near m nothing changes. The density of v is that of s ti
 that keeps it exact, whatever m, σ and k are. They are learnt from quantiles.
 """
 
+import functools
 import itertools
 import statistics
 from typing import Any, NamedTuple
@@ -119,15 +120,8 @@ def of_few(values: np.ndarray) -> np.ndarray:
 
 def _fitted(quantiles: np.ndarray) -> tuple[float, float, float, float]:
     """m, σ and both k, such that those of a normal law become these quantiles."""
-    inverse = statistics.NormalDist().inv_cdf
-    w = np.array([inverse(level) for level in LEVELS])
     best = (np.inf, (0.0, 1.0, 1.0, 1.0))
-    for below, above in itertools.product(POWERS, POWERS):
-        powers = Tails(np.zeros(1), np.ones(1), np.full(1, below), np.full(1, above))
-        t = _stretched(powers, w, np)
-        # in units of w, and of its standard error, which is nearly as wide as the density is high
-        weight = np.exp(-t.log_slope - 0.25 * w * w)
-        columns = np.column_stack([np.ones_like(w), t.s]) * weight[:, None]
+    for below, above, columns, weight in _designs():
         (centre, width), *_ = np.linalg.lstsq(columns, quantiles * weight, rcond=None)
         if width <= 0:
             continue
@@ -135,3 +129,18 @@ def _fitted(quantiles: np.ndarray) -> tuple[float, float, float, float]:
         badness = float(off @ off) + 1e-3 * (np.log(below) ** 2 + np.log(above) ** 2)
         best = min(best, (badness, (centre, width, below, above)))
     return best[1]
+
+
+@functools.cache
+def _designs() -> list[tuple[float, float, np.ndarray, np.ndarray]]:
+    """For each pair of k, what m and σ are multiplied with, and the weights of the quantiles."""
+    inverse = statistics.NormalDist().inv_cdf
+    w, found = np.array([inverse(level) for level in LEVELS]), []
+    for below, above in itertools.product(POWERS, POWERS):
+        powers = Tails(np.zeros(1), np.ones(1), np.full(1, below), np.full(1, above))
+        t = _stretched(powers, w, np)
+        # in units of w, and of its standard error, which is nearly as wide as the density is high
+        weight = np.exp(-t.log_slope - 0.25 * w * w)
+        columns = np.column_stack([np.ones_like(w), t.s]) * weight[:, None]
+        found.append((below, above, columns, weight))
+    return found
