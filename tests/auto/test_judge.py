@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spos.auto.judge import Round, measure, medians
+from spos.auto.judge import Round, measure, medians, places
 
 RECORDS, PARTICLES, SIZE = 200, 100, 4
 
@@ -69,3 +69,31 @@ def test_medians_are_those_of_numpy():
         given = x.copy()
         np.testing.assert_allclose(medians(x), np.median(x, (0, 1)))
         np.testing.assert_array_equal(x, given)
+
+
+@pytest.mark.parametrize(
+    ("share", "distance", "height", "told"),
+    [
+        (0.2, 30.0, 0.0, True),
+        (0.05, 30.0, 0.0, False),  # a few may have been lost
+        (0.2, 30.0, -50.0, False),  # it was no place to stay
+        (0.2, 4.0, 0.0, False),  # the draws know it
+    ],
+)
+def test_a_mode_that_was_left_for_good_is_told(draws, share, distance, height, told):
+    """Draws reach 4 to 5 standard deviations out; some particles once stood so far away."""
+    log_prob = -0.5 * (draws**2).sum(-1)
+    seen = Round(draws, log_prob, draws, -draws, np.ones(draws.shape[:2]))
+    stood = np.column_stack([draws[-1], log_prob[-1]])
+    away = round(share * PARTICLES)
+    stood[:away, 1] = distance
+    stood[:away, -1] += height
+    assert places(seen, []).passed
+    assert places(seen, [stood]).passed != told
+
+
+def test_of_many_records_some_are_taken_evenly_and_the_last():
+    rows = np.arange(7.0)[:, None]
+    some = Round(rows, rows, rows, rows, rows).at_most(3)
+    np.testing.assert_array_equal(some.log_prob[:, 0], [0.0, 3.0, 6.0])
+    assert len(some.at_most(3).z) == 3

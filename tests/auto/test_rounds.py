@@ -3,10 +3,14 @@ them."""
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import spos
 from spos.auto import controller, engine, moving
+from spos.auto.bend import Points
+from spos.auto.budget import Budget
+from spos.auto.judge import Round
 from spos.auto.verdict import Check
 
 START = jax.random.normal(jax.random.key(0), (20, 2))
@@ -57,6 +61,23 @@ def test_one_that_stalls_is_begun_anew_and_no_longer(lengths):
 def test_a_limit_that_is_halved_is_no_stall(lengths):
     found = lengths((0.1, 0.05), (0.05, 0.025), (0.02, 0.025))
     assert [each[0] for each in found] == [1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize(("size", "thin"), [(2, 1), (20, 2), (1000, 16)])
+def test_a_long_round_of_few_parameters_is_recorded_as_a_whole(size, thin):
+    """Where moves are good, each is worth a record; those of many parameters would fill memory."""
+    run = object.__new__(controller.AutomaticRun)
+    run.count, run.size, run.budget = 100, size, Budget()
+    assert run._length(64.0) == (3200, thin)
+
+
+def test_particles_that_hardly_move_are_at_home_nowhere():
+    acceptance = np.full((10, 4), 0.8)
+    acceptance[:, 1] = 0.01
+    rows = np.zeros((10, 4, 2))
+    seen = Round(rows, rows[..., 0], rows, rows, acceptance)
+    stood = controller.AutomaticRun._homes(seen, Points(rows, rows[..., 0], rows))
+    assert list(np.isfinite(stood[:, -1])) == [True, False, True, True]
 
 
 def test_a_long_run_is_compiled_once_more(monkeypatch):
