@@ -40,7 +40,8 @@ def test_it_plays_at_once_and_pauses_steps_and_resets(visit):
     number = page.evaluate("spos.number()")
     page.get_by_role("button", name="Step").click()
     assert page.evaluate("spos.number()") == number + 1
-    assert page.locator("#number").inner_text() == f"{number + 1} steps"
+    shown = f"document.querySelector('#number').innerText === '{number + 1} steps'"
+    wait(page, shown)  # words are written with the next frame
     assert not np.array_equal(*clouds(page))
     page.get_by_role("button", name="Reset").click()
     assert page.evaluate("spos.number()") == 0
