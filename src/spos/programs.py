@@ -3,7 +3,8 @@
 `jax.jit` keeps a program for every structure of its arguments for ever. A sampler's structure holds
 the user's functions, and someone who writes a new log-density in a loop would fill the memory with
 programs that nobody can call again. So a compiled function here keeps the programs of the last few
-structures it was called with, and drops the one that has not been used for longest.
+structures it was called with, and drops the one that has not been used for longest. So does what is
+found by tracing alone (`by_form`), which takes as long as many a fit's moves.
 
 To compile takes longer than many a run. Within `brief()` XLA does without the passes that take it
 longest: it compiles much faster, and the program runs a little slower. Where all arrays are small
@@ -22,6 +23,7 @@ import jax
 KEPT = 16  # structures of each function
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 Options = tuple[tuple[str, Any], ...]  # of XLA
 
 BRIEF: Options = (("xla_cpu_use_fusion_emitters", False), ("xla_backend_optimization_level", 1))
@@ -87,3 +89,20 @@ def compiled(num_static: int = 0, options: Options | None = None) -> Callable[[F
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def by_form(function: Callable[..., T]) -> Callable[..., T]:
+    """A decorator for what is found by tracing, from the form of the arguments alone: the function
+    is called with their shapes in place of arrays, and what it found is kept for the last few."""
+
+    @functools.lru_cache(maxsize=KEPT)
+    def found(structure: Any, types: tuple[Any, ...]) -> T:
+        leaves = [jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type) for t in types]
+        return function(*jax.tree.unflatten(structure, leaves))
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> T:
+        leaves, structure = jax.tree.flatten(arguments)
+        return found(structure, tuple(map(jax.typeof, leaves)))
+
+    return call

@@ -45,7 +45,7 @@ from spos.auto.chance import RandomNumbers
 from spos.auto.tails import unstretched
 from spos.cloud import squared_distances
 from spos.mesh import shards
-from spos.programs import compiled
+from spos.programs import by_form, compiled
 from spos.targets.target import Target
 from spos.types import Array, Number, Particles
 from spos.values import Value, static, value
@@ -156,16 +156,16 @@ class Problem(Value):
         return Whitened(z, jnp.where(good, values, -jnp.inf), jnp.where(good[:, None], g, 0.0))
 
 
+@by_form
 def numbers(problem: Problem) -> int:
     """About how many numbers the log-density of a particle computes on its way."""
-    target = problem.target
 
-    def log_prob(theta: jax.Array) -> Any:
-        batch = target.draw(jax.random.key(0), jnp.zeros((), jnp.int32))
-        return target.log_prob(problem.unflatten(theta), batch)
+    def log_prob(problem: Problem, theta: jax.Array) -> Any:
+        batch = problem.target.draw(jax.random.key(0), jnp.zeros((), jnp.int32))
+        return problem.target.log_prob(problem.unflatten(theta), batch)
 
     size = sum(math.prod(shape) for shape in problem.shapes)
-    traced = jax.make_jaxpr(log_prob)(jax.ShapeDtypeStruct((size,), problem.dtype))
+    traced = jax.make_jaxpr(log_prob)(problem, jax.ShapeDtypeStruct((size,), problem.dtype))
     return sum(math.prod(out.aval.shape) for each in traced.eqns for out in each.outvars)
 
 

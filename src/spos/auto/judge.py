@@ -15,7 +15,7 @@ path has M replicates, and its error follows from their spread, with no model of
     spikes      no few particles have met densities far above those of all the others
     places      no draw is anywhere near where some particles stood in an earlier round, though the
                 density there is as high: another mode, to which no way leads back
-    R-hat, ESS  ArviZ's, with the particles dealt to four chains
+    R-hat, ESS  ArviZ's, with the particles dealt to four chains, where errors are largest
     own         precision once more, of a model's own parameters, with twice the error
 
 `roughness` compares how much |∇ log p|² varies with what a Gaussian shows. It is large where the
@@ -38,7 +38,7 @@ from spos.auto.verdict import Check
 
 MIXING, TREND, STEIN, STUCK, RHAT, ESS = 0.05, 4.5, 0.05, 0.1, 1.01, 400.0
 RANKED = 400  # records, which are enough where only their order counts
-ENOUGH = 10_000  # draws, to see the last two of these limits
+ENOUGH, LOOKED = 10_000, 20  # draws and parameters, to see the last two of these limits
 OWN = 2.0  # times the error that is allowed in whitened coordinates
 END = 0.02  # of the draws are at the lower end of a parameter, and as many at the upper
 WALL = 2 / 3  # of the usual acceptance, which falls only where a region is narrow
@@ -273,10 +273,12 @@ def _worst(values: np.ndarray) -> float:
 
 
 def arviz_checks(seen: Round, names: list[str]) -> list[Check]:
-    """R-hat and the effective sample sizes of ranks and tails, by ArviZ; its own way to ranks, one
-    parameter at a time, takes longer than all of this."""
+    """R-hat and the effective sample sizes of ranks and tails, by ArviZ. It takes one parameter at
+    a time, and longer than all of this: of many it sees those with the largest errors."""
     stats, every = arviz_stats(), -(-seen.log_prob.size // ENOUGH)
     y = seen.y[::every]
+    worst_known = np.max(errors(y), axis=0).argsort()[-LOOKED:]
+    y, names = y[..., worst_known], [names[i] for i in worst_known]
     folded = np.abs(y - medians(y))
     chains, ranks, folds = (
         np.moveaxis(by_groups(x), -1, 0) for x in (y, normal_scores(y), normal_scores(folded))

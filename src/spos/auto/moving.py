@@ -30,8 +30,8 @@ from spos.io import progress as progress_line
 from spos.io.checkpoint import Checkpoint
 
 # It takes a second more to compile the program such that it runs fast. That pays after so many
-# evaluations, or at once where each of them computes so many numbers
-LONG, LARGE = 2_000_000, 100_000
+# evaluations, or numbers that they computed, or at once where each of them computes so many
+LONG, WORK, LARGE = 2_000_000, 4e9, 100_000
 
 
 class Moving(FitState):
@@ -56,7 +56,7 @@ class Moving(FitState):
         self.saver: Checkpoint | None = None
         self.callback: Callback | None = None
         self.latest: FitState | None = None  # after the last whole chunk
-        self.large = engine.numbers(programs.problem) > LARGE
+        self.numbers = engine.numbers(programs.problem)
         self.evaluations, rng = 0, np.random.default_rng(seed)
         theta, original = approach.finite_starts(theta, self._log_prob, redraw, rng)
         theta = approach.parted(theta, rng)
@@ -101,6 +101,11 @@ class Moving(FitState):
         """Random numbers that depend on the seed and on how many chunks there were."""
         return np.random.default_rng([self.seed, self.chunks])
 
+    @property
+    def _short(self) -> bool:
+        """Had the program better be compiled fast than be fast?"""
+        return self.numbers <= LARGE and self.evaluations < min(LONG, WORK / (self.numbers + 1))
+
     def _evaluate(self, theta: np.ndarray) -> Whitened:
         """Density and score in the parameters themselves."""
         self.evaluations += self.count
@@ -118,7 +123,7 @@ class Moving(FitState):
         )
         plan = engine.plan(unknown.log_prob, dtype)
         there: Whitened = jax.device_get(
-            self.programs.look(not self.large, frame, still, np.int32(1), unknown, plan)
+            self.programs.look(self._short, frame, still, np.int32(1), unknown, plan)
         )
         return there
 
@@ -183,9 +188,8 @@ class Moving(FitState):
             rng = np.random.default_rng([self.seed, self.chunks, MOVES])  # not that of `rng`
             random = draw_random(rng, MOVES, archive, plan)
             now = plan._replace(log_step=steps)
-            short = self.evaluations < LONG and not self.large
             cloud, steps, records = self.programs.chunk(
-                short, frame, random, np.int32(MOVES), cloud, now
+                self._short, frame, random, np.int32(MOVES), cloud, now
             )
             recorded: Records = jax.device_get(records)
             self.running, self.running_step = jax.device_get((cloud, steps))

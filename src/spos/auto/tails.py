@@ -102,9 +102,8 @@ def learn(s: np.ndarray) -> Tails | None:
         return None
     found = none(s.shape[-1])
     quantiles = np.quantile(s.reshape(-1, s.shape[-1])[:, long], LEVELS, axis=0)
-    for i, each in zip(long, quantiles.T, strict=True):
-        for part, value in zip(found, _fitted(each), strict=True):
-            part[i] = value
+    for part, values in zip(found, _fitted(quantiles), strict=True):
+        part[long] = values
     return found
 
 
@@ -118,29 +117,31 @@ def of_few(values: np.ndarray) -> np.ndarray:
     return found
 
 
-def _fitted(quantiles: np.ndarray) -> tuple[float, float, float, float]:
-    """m, σ and both k, such that those of a normal law become these quantiles."""
-    best = (np.inf, (0.0, 1.0, 1.0, 1.0))
-    for below, above, columns, weight in _designs():
-        (centre, width), *_ = np.linalg.lstsq(columns, quantiles * weight, rcond=None)
-        if width <= 0:
-            continue
-        off = (columns @ (centre, width) - quantiles * weight) / width
-        badness = float(off @ off) + 1e-3 * (np.log(below) ** 2 + np.log(above) ** 2)
-        best = min(best, (badness, (centre, width, below, above)))
-    return best[1]
+def _fitted(quantiles: np.ndarray) -> Tails:
+    """m, σ and both k, such that those of a normal law become these columns of quantiles."""
+    powers, designs, weights, inverses = _designs()
+    seen = weights[..., None] * quantiles
+    centre, width = np.moveaxis(inverses @ seen, 1, 0)
+    fit = designs @ np.stack([centre, width], 1)
+    turned = width <= 0.0
+    width = np.where(turned, 1.0, width)
+    badness = np.square((fit - seen) / width[:, None]).sum(1)
+    badness += 1e-3 * np.square(np.log(powers)).sum(1)[:, None]
+    best = np.where(turned, np.inf, badness).argmin(0)
+    column = np.arange(len(best))
+    return Tails(centre[best, column], width[best, column], *powers[best].T)
 
 
 @functools.cache
-def _designs() -> list[tuple[float, float, np.ndarray, np.ndarray]]:
-    """For each pair of k, what m and σ are multiplied with, and the weights of the quantiles."""
+def _designs() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """All pairs of k, what m and σ are multiplied with, the weights of the quantiles, and the maps
+    from these to m and σ."""
     inverse = statistics.NormalDist().inv_cdf
-    w, found = np.array([inverse(level) for level in LEVELS]), []
-    for below, above in itertools.product(POWERS, POWERS):
-        powers = Tails(np.zeros(1), np.ones(1), np.full(1, below), np.full(1, above))
-        t = _stretched(powers, w, np)
-        # in units of w, and of its standard error, which is nearly as wide as the density is high
-        weight = np.exp(-t.log_slope - 0.25 * w * w)
-        columns = np.column_stack([np.ones_like(w), t.s]) * weight[:, None]
-        found.append((below, above, columns, weight))
-    return found
+    w = np.array([inverse(level) for level in LEVELS])
+    powers = np.array(list(itertools.product(POWERS, POWERS)))
+    each = Tails(np.zeros(1), np.ones(1), *powers.T[..., None])
+    t = _stretched(each, w, np)
+    # in units of w, and of its standard error, which is nearly as wide as the density is high
+    weights = np.exp(-t.log_slope - 0.25 * w * w)
+    designs = np.stack([weights, weights * t.s], -1)
+    return powers, designs, weights, np.linalg.pinv(designs)

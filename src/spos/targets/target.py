@@ -19,7 +19,6 @@ particle after another (`lax.map`) keeps its weights in the cache. So particles 
 as their work in weight matrices is worth a turn.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -28,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from spos import checks
-from spos.programs import KEPT
+from spos.programs import by_form
 from spos.targets.source import source_of
 from spos.types import LogProb, Particles, PyTree
 from spos.values import Value, as_function, described, fields, value
@@ -223,30 +222,23 @@ def check_target(target: Target, particles: Particles, *, numbers: bool = False)
     """Does the target take one of these particles and give one real number? Nothing is computed.
 
     Targets that differ in their numbers alone are looked at once, unless the numbers count too:
-    NumPyro sees what is wrong with some.
+    NumPyro sees what is wrong with some. (Numbers that are no leaves are the same every time.)
     """
     theta = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), particles)
     batch = None
     if (source := source_of(target)) is not None:
         drawn = jax.eval_shape(lambda: target.draw(jax.random.key(0)))
         batch = drawn.batch._replace(examples=source.form.stack(*drawn.batch.weights.shape))
-    if numbers:
+    if numbers and jax.tree.leaves(target):
         _check_output(target.log_prob, theta, batch)
-        return
-    leaves, structure = jax.tree.flatten((target, theta, batch))
-    _check_once(structure, tuple(map(jax.typeof, leaves)))
+    else:
+        _check_form(target, theta, batch)
 
 
-@functools.lru_cache(maxsize=KEPT)
-def _check_once(structure: jax.tree_util.PyTreeDef, types: tuple[Any, ...]) -> None:
+@by_form
+def _check_form(*given: Any) -> None:
     """A fit may have many short runs."""
-    leaves = [jax.ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type) for t in types]
-
-    def log_prob(*leaves: Any) -> Any:
-        target, theta, batch = jax.tree.unflatten(structure, leaves)
-        return target.log_prob(theta, batch)
-
-    _check_output(log_prob, *leaves)
+    _check_output(lambda target, theta, batch: target.log_prob(theta, batch), *given)
 
 
 def _check_output(log_prob: Callable[..., Any], *given: Any) -> None:
