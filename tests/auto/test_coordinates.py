@@ -12,6 +12,7 @@ from spos.auto import approach, bend, chance, engine, judge, metric, tails
 from spos.auto.bend import Points
 from spos.auto.controller import AutomaticRun
 from spos.auto.engine import Coordinates, Problem, Whitened
+from spos.auto.hierarchy import learn
 from spos.auto.together import Programs
 from spos.io import archive
 from spos.targets.target import as_target
@@ -65,7 +66,7 @@ def hierarchy(log_scale):
 
 def test_a_centred_hierarchy_is_straightened():
     theta, score = hierarchy(RNG.normal(size=(50, 100, 1)))
-    found = bend.learn(theta, score)
+    found = learn(theta, score)
     assert found is not None
     straight = bend.straighten_points(found, Points(theta, np.zeros((50, 100)), score)).theta
     residual = straight[..., 0] - straight[..., 0].mean()
@@ -80,15 +81,43 @@ def test_a_banana_is_straightened():
     theta = np.concatenate([a, a**2 + 0.3 * noise], -1)
     pull = noise / 0.3
     score = np.concatenate([-a + 2 * a * pull, -pull], -1)
-    found = bend.learn(theta, score)
+    found = learn(theta, score)
     assert found is not None
     straight = bend.straighten_points(found, Points(theta, np.zeros((50, 100)), score)).theta
     assert straight[..., 1].std() < 0.35
 
 
+def test_data_pull_children_only_where_their_scale_is_large():
+    """Of x_i ~ N(0, τ) with data around y_i - v: nothing but the scale is bent, such that far below
+    what was seen children still stand around 0."""
+    count = 60, 100, 1
+    log_scale = np.log(RNG.exponential(size=count)) - 1.0  # with a long lower tail
+    v, pulled = 3.0 * RNG.normal(size=count), np.array([0.5, -0.5, 0.2, -0.2])
+    precision = np.exp(-2.0 * log_scale) + 10.0
+    middle = (pulled - v) * 10.0 / precision
+    noise = RNG.normal(size=(*count[:2], 4))
+    theta = np.concatenate([middle + noise / np.sqrt(precision), v, log_scale], -1)
+    score = np.concatenate([-noise * np.sqrt(precision), -v / 9.0, 0.0 * log_scale], -1)
+    found = learn(theta, score)
+    assert found is not None
+    assert not found.shift.any()
+    found = found._replace(tails=tails.none(6))
+    at = np.zeros((1, 6, 6))
+    at[..., 5] = np.arange(-6.0, 0.0)  # the first is seen once in four hundred draws
+    nothing = np.zeros((1, 6))
+    zero, one = (
+        bend.straighten_points(found, Points(x, nothing, x)).theta[0, :, :4]
+        for x in (at, at + np.array([1.0] * 4 + [0.0] * 2))
+    )
+    widths = np.log((one - zero) / np.sqrt(np.exp(-2.0 * at[0, :, 5:]) + 10.0))
+    assert np.ptp(widths, axis=0).max() < 0.6
+    usual = bend.straighten_points(found, Points(theta, np.zeros(count[:2]), score)).theta
+    assert np.abs(zero[0] / usual.std((0, 1))[:4]).max() < 1.5
+
+
 def test_where_no_scale_depends_on_another_parameter_there_is_no_bend():
     theta = RNG.normal(size=(50, 100, 6))
-    assert bend.learn(theta, -theta) is None
+    assert learn(theta, -theta) is None
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from spos.auto import bend, budget, length, metric, state, tails
+from spos.auto import bend, budget, hierarchy, length, metric, state, tails
 from spos.auto.approaching import BIRTH_DEATHS, Approaching
 from spos.auto.bend import Bend, Points
 from spos.auto.budget import Spent
@@ -148,7 +148,7 @@ class AutomaticRun(Approaching):
     def _straight_bend(self, seen: Round) -> Bend | None:
         """What there is to bend in coordinates that should be straight already."""
         straight = self.origin + seen.y @ self.base.T
-        return bend.learn(straight, seen.g @ np.linalg.inv(self.base @ self.factor))
+        return hierarchy.learn(straight, seen.g @ np.linalg.inv(self.base @ self.factor))
 
     @property
     def _apart(self) -> bool:
@@ -234,7 +234,7 @@ class AutomaticRun(Approaching):
     def _learn(self, seen: Round, found: Points, independent: float) -> None:
         """A bend from a round, over to its coordinates, and a metric there; jumps, and steps that
         fit the place, where they are needed."""
-        before, new = self.bend, bend.learn(found.theta, found.score)
+        before, new = self.bend, hierarchy.learn(found.theta, found.score)
         if new is not None or self._straight_bend(seen) is not None:
             self.bend = new  # and else the one there is was not seen to be wrong
         straight = bend.straighten_points(self.bend, found)

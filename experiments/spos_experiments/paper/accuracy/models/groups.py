@@ -114,6 +114,7 @@ def crossed_centred(rng):
         columns = sample("columns", Normal(0, spreads[1]).expand([8]).to_event(1))
         sample("y", Normal(mean + rows[row] + columns[column], noise), obs=y)
 
+    model.gaussian = ("mean", "rows", "columns")  # type: ignore[attr-defined]
     return model
 
 
