@@ -1,8 +1,10 @@
 """Programs: compiled once for a structure, and fast where that is asked for."""
 
+import jax
 import jax.numpy as jnp
 import pytest
 
+import spos
 from spos import programs
 
 
@@ -43,3 +45,19 @@ def test_options_that_xla_no_longer_has_are_left_out():
     assert programs._known((("xla_of_yesterday", True),)) is None
     assert programs._known(()) is None
     assert programs._known(programs.BRIEF) == dict(programs.BRIEF)
+
+
+def test_a_step_that_is_compiled_fast_writes_beside_what_it_reads():
+    """Elsewhere one more branch would cost more than it brings. The particles are the same."""
+    sampler = spos.spos(lambda x: -0.5 * jnp.sum(x**2), 0.1, preconditioner=spos.rmsprop())
+    key, state = jax.random.key(0), sampler.init(jnp.ones((5, 3)))
+
+    def seen():
+        program = jax.jit(lambda state: sampler.step(key, state)[0])
+        return program.lower(state).as_text().count("stablehlo.case"), program(state).particles
+
+    branches, plain = seen()
+    with programs.brief():
+        more, beside = seen()
+    assert more == branches + 1
+    assert jnp.allclose(beside, plain, rtol=1e-6)

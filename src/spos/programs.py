@@ -47,6 +47,11 @@ def brief(options: Options = BRIEF) -> Iterator[None]:
         _options.reset(token)
 
 
+def compiled_fast() -> bool:
+    """Is this traced for a program of `brief()`?"""
+    return bool(_options.get())
+
+
 @functools.cache
 def _known(options: Options) -> dict[str, Any] | None:
     """These options, where XLA compiles for CPUs and still has them."""

@@ -7,6 +7,7 @@ from scipy import stats
 from scipy.special import softmax
 
 from spos import SPOSClassifier, SPOSRegressor
+from spos.estimators import classifier as classifier_module
 from spos.io.archive import DamagedFileError
 
 rng = np.random.default_rng(1)
@@ -187,3 +188,9 @@ def test_saving_keeps_every_bit(model, classifier, tmp_path):
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(DamagedFileError):
         SPOSClassifier.load(path)
+
+
+@pytest.mark.parametrize("classes", [2, 5, 7, 12])
+def test_probabilities_of_few_classes_are_those_of_scipy_to_the_bit(classes):
+    outputs = 5.0 * np.random.default_rng(2).normal(size=(6, 40, classes))
+    assert np.array_equal(classifier_module._softmax(outputs), softmax(outputs, axis=2))

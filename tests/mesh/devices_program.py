@@ -1,5 +1,7 @@
 """Four devices of one process against one: `started.start` calls `main`, once."""
 
+import re
+
 import jax
 import numpy as np
 from mesh_cases import DATA, ON_DEVICES, TREE, network, normal, posterior, worst
@@ -57,14 +59,18 @@ def main(*_):
     moved = spos.sample(spos.spos(halves, 0.01), theta, 3, seed=1)
     assert moved.particles["w"].sharding.spec[0] == "particles"
 
-    for name in ("rbf", "network"):  # nothing brings all particles together
-        sampler, start = ON_DEVICES[name]()
+    compiled = {name: ON_DEVICES[name] for name in ("rbf", "network", "few")}
+    for name, case in compiled.items():  # nothing brings all particles together
+        sampler, start = case()
         particles = spos.mesh.shard(start, MESH)
         with shards.over(particles):
             state = begin(sampler, particles)
             program = jax.jit(spos.advance).lower(sampler, KEY, state).compile()
         text = program.as_text()
         print(f"bytes of {name}: {bytes_sent(text)}")
+        if name == "few":
+            rows = [int(n) for n in re.findall(rf"\[(\d+),{start.shape[1]}\]", text)]
+            print(f"most rows of {name}: {max(rows)}")
         assert "collective-permute" in text, name
         assert "all-gather" not in text, name
         assert "all-to-all" not in text, name

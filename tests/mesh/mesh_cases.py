@@ -11,6 +11,7 @@ import spos
 
 NUM_STEPS, SEED = 7, 5
 CLOUD = (np.random.default_rng(3).normal(size=(128, 6)) * np.arange(1, 7)).astype(np.float32)
+WIDE = np.random.default_rng(4).normal(size=(64, 600)).astype(np.float32)
 TREE = {
     "v": np.ones((8, 5), np.float32),
     "w": np.random.default_rng(2).normal(size=(8, 3, 5)).astype(np.float32),
@@ -39,6 +40,8 @@ IN_PROCESSES = {
 }
 ON_DEVICES = {
     "rbf": lambda: (spos.spos(normal, 0.01), CLOUD),
+    "few": lambda: (spos.spos(normal, 0.01), WIDE),
+    "few, imq": lambda: (spos.svgd(normal, 0.01, kernel=spos.imq()), WIDE),
     "imq": lambda: (spos.svgd(normal, 0.01, kernel=spos.imq(refresh_every=2)), CLOUD[:, :2]),
     "groups": lambda: (spos.spos(normal, 0.01, group_size=9), CLOUD),
     "blob": lambda: (spos.blob(normal, 0.01), CLOUD),

@@ -7,7 +7,7 @@ import pytest
 from mesh_cases import ON_DEVICES
 
 import spos
-from spos.interaction import bandwidth, ring
+from spos.interaction import bandwidth, pairwise, ring
 from spos.mesh import particle_mesh, shard
 from started import Ended
 
@@ -44,11 +44,21 @@ def test_no_device_gathers_all_particles(found):
     assert "no gathering" in found
 
 
-def test_the_model_of_the_cost_knows_the_bytes_that_the_program_sends(found):
+def test_the_model_of_the_cost_knows_the_bytes_that_the_program_sends(found, monkeypatch):
     """The program also sums a few numbers: the median's distances, norms and means."""
+    few = spos.theory.cost(64, 600, 4, bytes_per_second=1.0, flops=1.0)
+    beside = 4 * (bandwidth.pairs(64)[0].size + 64 + 2 * 600)  # the mean also for what is reported
+    assert few.bytes_sent + beside == pytest.approx(value(found, "bytes of few"), rel=0.01)
+    monkeypatch.setattr(pairwise, "DENSE_PARTICLES", 100)  # as in the program
     model = spos.theory.cost(128, 6, 4, bytes_per_second=1.0, flops=1.0)
     beside = 4 * bandwidth.pairs(128)[0].size
     assert model.bytes_sent + beside == pytest.approx(value(found, "bytes of rbf"), rel=0.05)
+
+
+def test_no_matrix_has_a_row_for_each_pair_of_wide_particles(found):
+    """A device has 16 of 64 particles, which make 2016 pairs. With twenty networks such a matrix
+    took ten times as long as their scores."""
+    assert value(found, "most rows of few") <= 32
 
 
 def test_particles_that_do_not_divide_are_named():

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,12 +14,22 @@ import spos
 from spos import mesh
 from spos.dynamics.noise import normal_matrix
 from spos.dynamics.sampler import scores_of
+from spos.loop.run import begin
 from spos.mesh import shards
+from spos.mesh.traffic import bytes_sent
 from spos_experiments.bench import peers as others
-from spos_experiments.bench.measure import Row, best_times, in_fresh_process, repeated, steps_of
+from spos_experiments.bench.measure import (
+    Row,
+    Work,
+    best_times,
+    in_fresh_process,
+    repeated,
+    steps_of,
+)
 
 # M = 20 networks 784-400-400-10 on one batch of 100
 NETWORK, NETWORKS, NETWORK_BATCH = (784, 400, 400, 10), 20, 100
+STEPS = 20  # whose processor time is taken at once
 
 
 def networks() -> tuple[Any, Any]:
@@ -91,7 +102,10 @@ def network_rates(rounds: int) -> list[Row]:
     images = posterior.draw(jax.random.key(0), 0).examples[0]
     works["spos"] = repeated(gradient, (jnp.zeros((), jnp.int32), target, theta, theta))
     works["gemm"] = repeated(lambda x: x @ square, square)
-    works["step"] = steps_of(spos.spos(target, 1e-4), theta, reporting=False)
+    sampler = spos.spos(target, 1e-4)
+    works["step"] = steps_of(sampler, theta, reporting=False)
+    apart = spos.spos(target, 1e-4, kernel=None)
+    works["apart"] = steps_of(apart, theta, reporting=False)
     if count == 1:
         weights = {name: leaf for name, leaf in theta.items() if leaf.ndim == 3}
         works["products"] = repeated(_products, (theta, images, weights))
@@ -100,10 +114,19 @@ def network_rates(rounds: int) -> list[Row]:
         works["normals"] = repeated(normals, (jnp.zeros((), jnp.int32), flat))
         works["copy"] = repeated(lambda x: x + 1.0, flat)
     with shards.over(theta):
-        times = best_times(works, rounds=rounds)
-    whole = {
-        f"{name}_ms": 1e3 * times.pop(name) for name in ("step", "normals", "copy") if name in times
-    }
+        # many steps a call: what a call takes from the system anew counts little in a run, too
+        times = best_times(works, rounds=rounds, seconds=1.0)
+        busy = {f"{name}_cpu_ms": _busy(works[name], rounds) for name in ("spos", "step")}
+        sent = _sent(sampler, theta)
+    kept = ("step", "apart", "normals", "copy")
+    whole = {f"{name}_ms": 1e3 * times.pop(name) for name in kept if name in times}
+    if count == 1:
+        # scores; a normal for each weight; all weights read for distances, and read, moved by what
+        # is read of scores, and written: no step can do with less
+        roof = 1e3 * times["spos"] + whole["normals_ms"] + 2.0 * whole["copy_ms"]
+        whole["roof_ms"] = roof
+    whole |= {"gradient_cpu_ms": busy["spos_cpu_ms"], "step_cpu_ms": busy["step_cpu_ms"]}
+    whole["sent_mb"] = sent / 1e6
     sizes = [a * b for a, b in itertools.pairwise(NETWORK)]
     # forward, weight gradients, and input gradients of all layers but the first
     flops = 2 * NETWORKS * NETWORK_BATCH * (3 * sum(sizes) - sizes[0])
@@ -120,6 +143,23 @@ def network_rates(rounds: int) -> list[Row]:
         | ({} if who != "spos" else whole | {"step_ratio": whole["step_ms"] / 1e3 / seconds})
         for who, seconds in times.items()
     ]
+
+
+def _busy(work: Work, rounds: int) -> float:
+    """Milliseconds of processor time a step, on all cores: work of others does not count."""
+    found = []
+    for _ in range(rounds):
+        began = time.process_time()
+        work(STEPS)
+        found.append(1e3 * (time.process_time() - began) / STEPS)
+    return min(found)
+
+
+def _sent(sampler: spos.Sampler, theta: Any) -> int:
+    """The bytes that a device sends in a step, by the compiled program."""
+    key, state = jax.random.key(0), begin(sampler, theta)
+    program = jax.jit(lambda sampler, state: spos.advance(sampler, key, state)[0])
+    return bytes_sent(program.lower(sampler, state).compile().as_text() or "")
 
 
 def _products(carry: Any) -> Any:

@@ -112,11 +112,19 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
         "`products` are those of the gradient alone, without anything between them: what is lost "
         "there is lost to their shapes, 100 rows against 400 columns, which two cores share badly, "
         "and to 38 MB of weights and as many of gradients, which no cache holds. "
-        "A whole step of SPOS (`step ratio`: over its gradient) also reads and writes all weights "
-        "several times, each like `copy`, and draws a normal for each.",
+        "A whole step of SPOS (`step ratio`: over its gradient) cannot do without a normal for "
+        "each of 9.6 million weights; it must read all weights for the distances, and read, move "
+        "and write them, which takes twice as long as `copy`. With the gradient that is its roof. "
+        "The kernel's sums (`apart` has none) pass over weights and scores several times more: for "
+        "the mean, the centred weights, the Gram product, what is summed, and the sum. `cpu` is "
+        "processor time of all cores, in which the work of others does not count. On two devices "
+        "weights travel once, for distances, and scores once, for the sum. These rows were taken "
+        "on a machine with much other work: where both cores are needed at once times say little, "
+        "and `cpu` is what can be compared.",
         _plain(
             *("who", "devices", "gradient_ms", "gradient_gflops", "gemm_gflops", "ratio"),
-            *("step_ms", "normals_ms", "copy_ms", "step_ratio"),
+            *("step_ms", "apart_ms", "roof_ms", "normals_ms", "copy_ms", "step_ratio"),
+            *("gradient_cpu_ms", "step_cpu_ms", "sent_mb"),
         ),
     ),
     "control": (

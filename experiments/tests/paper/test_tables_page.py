@@ -5,7 +5,7 @@ from pathlib import Path
 from spos_experiments.frame import record
 from spos_experiments.paper.mnist.findings import percent
 from spos_experiments.paper.regression.findings import LABELS, regression_table
-from spos_experiments.paper.tables.findings import best_first
+from spos_experiments.paper.tables.findings import SLOWEST, best_first
 
 HERE = Path(__file__).parents[3]
 PAGE = (HERE / "docs" / "tables.md").read_text()
@@ -52,6 +52,22 @@ def test_the_page_quotes_the_ranks_of_the_estimators():
             (first, best), (second, next_best) = best_first(by)[:2]
             told = f"| {label} | {ours:.2f} | {first} {best:.2f} | {second} {next_best:.2f} |"
             assert told in lines
+
+
+def test_the_page_names_every_table_on_which_it_is_slow():
+    rows = recorded("tables").numbers["rows"]
+    seconds = {(row["table"], row["method"]): row["seconds"] for row in rows}
+    for table in {row["table"] for row in rows}:
+        ratio = seconds[table, "SPOS"] / seconds[table, "CatBoost"]
+        told = f"{table} ({ratio:.1f})" in WORDS
+        assert told == (ratio > SLOWEST), (table, ratio)
+    theirs = [s for (_, method), s in seconds.items() if method == "CatBoost"]
+    assert f"CatBoost takes {min(theirs):.1f} to {max(theirs):.1f}" in WORDS
+    for classes, what in ((False, "numbers with its predictions"), (True, "classes")):
+        own = [
+            row["seconds"] for row in rows if row["classes"] == classes and row["method"] == "SPOS"
+        ]
+        assert f"A fit of {what} takes {min(own):.1f} to {max(own):.1f}" in WORDS
 
 
 def test_the_page_quotes_the_digits():

@@ -28,6 +28,7 @@ from spos.dynamics.preconditioners import Preconditioner
 from spos.interaction.diffusion import correlate
 from spos.interaction.kernels import Kernel
 from spos.mesh.shards import ALL, OWN, by_shards
+from spos.programs import compiled_fast
 from spos.types import Number, Particles, PyTree, State
 
 ONE_DRAW = 2**20  # normals drawn at once and dealt to the leaves; more of them would only be moved
@@ -75,16 +76,25 @@ class Langevin:
         if self.preconditioner is not None:
             scale, drift, memory = self.preconditioner.update(drift, memory)
             drift = jax.tree.map(jnp.multiply, scale, drift)
-        moved = jax.tree.map(lambda x, v: x + h.astype(x.dtype) * v, particles, drift)
         if self.noise is None:
-            return moved, memory
+            return _moved(h, particles, drift), memory
         amount = jnp.sqrt(2.0 * h * self.noise)
         kick = standard_normal(key, particles)
         if self.kernel is not None:
             kick = correlate(self.kernel, particles, kick)
-        if scale is not None:
-            kick = jax.tree.map(lambda xi, p: jnp.sqrt(p) * xi, kick, scale)
-        return jax.tree.map(lambda x, xi: x + amount.astype(x.dtype) * xi, moved, kick), memory
+
+        def all_at_once(particles: Particles, drift: Particles, kick: Particles) -> Particles:
+            if scale is not None:
+                kick = jax.tree.map(lambda xi, p: jnp.sqrt(p) * xi, kick, scale)
+            moved = _moved(h, particles, drift)
+            return jax.tree.map(lambda x, xi: x + amount.astype(x.dtype) * xi, moved, kick)
+
+        if not compiled_fast():
+            return all_at_once(particles, drift, kick), memory
+        # A branch that is always taken. Where XLA compiles fast, a loop that writes to where it
+        # reads takes one number at a time, as this one would; what a branch gives is elsewhere.
+        always = (jax.random.key_data(key).astype(jnp.uint32).ravel()[0] | 1) != 0
+        return jax.lax.cond(always, all_at_once, _zeros, particles, drift, kick), memory
 
     def _in_ensemble(
         self, key: jax.Array, h: jax.Array, particles: Particles, drift: Particles
@@ -167,6 +177,14 @@ def _standard_normal(key: jax.Array, particles: Particles) -> Particles:
         for part, leaf in zip(columns, leaves, strict=True)
     ]
     return jax.tree.unflatten(treedef, drawn)
+
+
+def _zeros(particles: Particles, *_: Particles) -> Particles:
+    return jax.tree.map(jnp.zeros_like, particles)
+
+
+def _moved(h: jax.Array, particles: Particles, drift: Particles) -> Particles:
+    return jax.tree.map(lambda x, v: x + h.astype(x.dtype) * v, particles, drift)
 
 
 def add(one: Particles, other: Particles) -> Particles:

@@ -7,6 +7,7 @@ parts, overlap of the classes that no data would remove and doubt about the netw
              aleatoric              epistemic
 """
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +25,8 @@ from spos.estimators.validation import validated
 from spos.networks import predict
 from spos.networks.rows import Rows
 from spos.targets import likelihoods
+
+FEW_CLASSES = 7  # NumPy adds up to so many numbers in their order
 
 
 class Entropy(NamedTuple):
@@ -254,12 +257,23 @@ class SPOSClassifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]
 
 
 def _chances(outputs: np.ndarray) -> np.ndarray:
-    mean: np.ndarray = softmax(outputs, axis=2).mean(0)
+    mean: np.ndarray = _softmax(outputs).mean(0)
     return mean
 
 
+def _softmax(outputs: np.ndarray) -> np.ndarray:
+    """Over the last axis. Where classes are few, column by column: NumPy's sums over so short an
+    axis take several times as long."""
+    if outputs.shape[-1] > FEW_CLASSES:
+        found: np.ndarray = softmax(outputs, axis=-1)
+        return found
+    columns = np.moveaxis(outputs, -1, 0)
+    raised = np.exp(columns - functools.reduce(np.maximum, columns))
+    return np.moveaxis(raised / functools.reduce(np.add, raised), 0, -1)
+
+
 def _entropies(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    chances = softmax(outputs, axis=2)
+    chances = _softmax(outputs)
     aleatoric = -xlogy(chances, chances).sum(2).mean(0)
     mean = chances.mean(0)
     return aleatoric, np.maximum(-xlogy(mean, mean).sum(1) - aleatoric, 0.0)

@@ -32,7 +32,7 @@ import jax.numpy as jnp
 
 from spos import checks
 from spos.cloud import Matrices, factorable
-from spos.interaction import pairwise, ring
+from spos.interaction import pairwise
 from spos.interaction.kernels import Kernel, check_kernel
 from spos.interaction.pairwise import (
     Cloud,
@@ -41,7 +41,6 @@ from spos.interaction.pairwise import (
     by_blocks,
     num_particles,
     prepare,
-    squared_distances,
     sum_over,
     without_memory,
 )
@@ -119,7 +118,7 @@ def blob(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
 
 
 def gfsd(kernel: Kernel, cloud: Cloud, ridge: Number) -> Matrices:
-    def smoothed(sums: Matrices) -> Matrices:
+    def smoothed(sums: Matrices, here: Matrices) -> Matrices:
         *pushed, total = sums
         return [p / total for p in pushed]
 
@@ -166,10 +165,8 @@ def _whole_matrix(method: str, kernel: Kernel, cloud: Cloud) -> jax.Array:
             f"particles must be at most {pairwise.DENSE_PARTICLES} for {method}, which factors "
             f"their whole kernel matrix, got {num_particles(cloud)}"
         )
-    sq = cloud.sq
-    if sq is None:
-        sq = ring.all_pairs(lambda here: squared_distances(cloud.theta, here), cloud.theta)
-    return kernel(sq, cloud.eta2)[0]
+    assert cloud.sq is not None
+    return kernel(shards.whole(cloud.sq), cloud.eta2)[0]
 
 
 def _pushes(kernel: Kernel, eta2: jax.Array, theta: Matrices) -> Rows:

@@ -6,12 +6,14 @@ directly: cheaper than a product with so few terms, and exact. Particles are pyt
 takes part as an M × n matrix (small ones are first joined), and nothing larger than M × M or M × n
 is ever built. A sum over pairs is had in three ways, with the same answer:
 
-* **dense** up to `DENSE_PARTICLES`: one M × M kernel matrix;
+* **dense** up to `DENSE_PARTICLES`: one M × M kernel matrix, of which a device has its own rows
+  where particles are sharded;
 * **tiled** above: `TILE_ROWS` rows of the kernel matrix at a time, fewer where they would have more
   than `TILE_ENTRIES` entries, never an M × M array. In few dimensions, where little is done with an
   entry, it is twice as many rows and at most `CACHED_ENTRIES`: a tile that leaves the cache costs
   a tenth more;
-* **in a ring** where particles are sharded over devices (`ring.py`), in tiles too.
+* **in a ring** where particles are sharded over devices (`ring.py`): what a sum is over travels,
+  and above `DENSE_PARTICLES` the particles with it, to be met in tiles.
 """
 
 import functools
@@ -38,10 +40,12 @@ BLOCK_ENTRIES = 2**18  # of the kernel matrices of single entries that are worke
 # what a sum over pairs gives every particle, and the bandwidth η² it used
 Direction = tuple[Particles, jax.Array]
 Rows = Callable[..., Matrices]  # (here, sq, *beside)
+Finish = Callable[[Matrices, Matrices], Matrices]  # (sums, here)
 
 
 class Cloud(NamedTuple):
-    """Centred particles, the bandwidth η² and, unless they are too many, all squared distances."""
+    """Centred particles, the bandwidth η² and, unless they are too many, all squared distances: of
+    the particles of this device, to all."""
 
     theta: Matrices
     eta2: jax.Array
@@ -53,8 +57,8 @@ def prepare(kernel: Kernel, rows: Matrices, state: State | None, all_pairs: bool
     None where it is fixed."""
     centre = [shards.mean(mean(r)) for r in rows]
     theta = [r - c for r, c in zip(rows, centre, strict=True)]
-    dense = all_pairs and len(theta[0]) <= DENSE_PARTICLES and not shards.inside()
-    sq = squared_distances(theta, theta) if dense else None
+    dense = all_pairs and len(theta[0]) * shards.number() <= DENSE_PARTICLES
+    sq = _distances_to_all(theta) if dense else None
     return Cloud(theta, _bandwidth(kernel, theta, sq, _resolution(centre), state), sq)
 
 
@@ -81,7 +85,8 @@ def sum_over(
     sum_from: Callable[..., Rows],
     *sources: PyTree,
     beside: Sequence[jax.Array] = (),
-    finish: Callable[[Matrices], Matrices] = list,
+    finish: Finish = lambda sums, here: sums,
+    where: bool = True,
 ) -> Matrices:
     """A sum over all particles for each particle: by rows or, over devices, in a ring.
 
@@ -92,16 +97,24 @@ def sum_over(
             sets of sources must add up.
         sources: pytrees of matrices with a row for each particle.
         beside: matrices with a row for each particle that `rows` gets the tile's rows of.
-        finish: what is made of a particle's sums when they are whole.
+        finish: `finish(sums, here)`, what is made of the sums when they are whole.
+        where: does `sum_from` use `theta`? If not, particles whose distances are known stay at
+            home, and it is given none.
     """
     if not shards.inside():
         rows = sum_from(cloud.theta, *sources)
-        return by_rows(cloud, lambda *tile: finish(rows(*tile)), *beside)
+        return by_rows(cloud, lambda *tile: finish(rows(*tile), tile[0]), *beside)
 
-    def visit(_: jax.Array, theta: Matrices, *sources: PyTree) -> Matrices:
-        return _by_tiles(cloud.theta, theta, sum_from(theta, *sources), beside)
+    def visit(origin: jax.Array, theta: Matrices, *sources: PyTree) -> Matrices:
+        rows = sum_from(theta, *sources)
+        if cloud.sq is None:
+            return _by_tiles(cloud.theta, theta, rows, beside)
+        block = len(cloud.sq)
+        sq = jax.lax.dynamic_slice_in_dim(cloud.sq, origin * block, block, axis=1)
+        return rows(cloud.theta, sq, *beside)
 
-    return finish(ring.around(visit, cloud.theta, *sources))
+    travelling = cloud.theta if where or cloud.sq is None else []
+    return finish(ring.around(visit, travelling, *sources), cloud.theta)
 
 
 def _by_tiles(here: Matrices, theta: Matrices, rows: Rows, beside: Sequence[jax.Array]) -> Matrices:
@@ -150,16 +163,32 @@ def squared_distances(here: Matrices, theta: Matrices) -> jax.Array:
     if _direct(theta):
         columns = zip(here[0].T, theta[0].T, strict=True)
         return functools.reduce(jnp.add, [(a[:, None] - b[None, :]) ** 2 for a, b in columns])
-    products = [
-        jax.lax.dot_general(a, b, (((1,), (1,)), ((), ())))
-        for a, b in zip(here, theta, strict=True)
-    ]
-    gram = functools.reduce(jnp.add, products)
+    gram = _gram(here, theta)
     if here is theta:  # its own diagonal makes the distance of a particle to itself exactly zero
         left = right = jnp.diagonal(gram)
     else:
         left, right = _norms(here), _norms(theta)
     return jnp.maximum(left[:, None] + right[None, :] - 2.0 * gram, 0.0)
+
+
+def _distances_to_all(theta: Matrices) -> jax.Array:
+    """Of the particles of this device to those of all devices."""
+    if not shards.inside():
+        return squared_distances(theta, theta)
+    if _direct(theta):
+        return ring.own_rows(lambda here: squared_distances(theta, here), theta)
+    gram = ring.own_rows(lambda here: _gram(theta, here), theta)
+    block = len(gram)
+    own = jnp.diagonal(jax.lax.dynamic_slice_in_dim(gram, shards.index() * block, block, axis=1))
+    return jnp.maximum(own[:, None] + ring.everywhere(own)[None, :] - 2.0 * gram, 0.0)
+
+
+def _gram(here: Matrices, theta: Matrices) -> jax.Array:
+    products = [
+        jax.lax.dot_general(a, b, (((1,), (1,)), ((), ())))
+        for a, b in zip(here, theta, strict=True)
+    ]
+    return functools.reduce(jnp.add, products)
 
 
 def _direct(theta: Matrices) -> bool:
@@ -173,7 +202,7 @@ def _norms(theta: Matrices) -> jax.Array:
 def _pair_distances(theta: Matrices, sq: jax.Array | None) -> jax.Array:
     """Squared distances of the pairs whose median is taken, from all of them if there are."""
     if shards.inside():
-        return ring.pair_distances(theta)
+        return ring.pair_distances(theta) if sq is None else ring.known_distances(sq)
     count = len(theta[0])
     i, j = bandwidths.pairs(count)
     if _direct(theta):  # one gather a column: gathering short rows is slow, and so is keeping `sq`

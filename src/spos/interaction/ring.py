@@ -61,6 +61,15 @@ def pair_distances(theta: Matrices) -> jax.Array:
     return jax.lax.psum(around(visit, [t[chosen] for t in theta]), shards.AXIS)
 
 
+def known_distances(sq: jax.Array) -> jax.Array:
+    """The same where each device has the squared distances of its own particles to all."""
+    block, count = sq.shape
+    first, second = bandwidths.pairs(count)
+    row = first - shards.index() * block
+    mine = (row >= 0) & (row < block)
+    return jax.lax.psum(jnp.where(mine, sq[jnp.where(mine, row, 0), second], 0.0), shards.AXIS)
+
+
 class Plan(NamedTuple):
     """Who compares whom for the median."""
 
@@ -126,9 +135,9 @@ def deliver(places: jax.Array, rows: Matrices, block: int) -> Matrices:
     return around(visit, places, rows)
 
 
-def all_pairs(blocks_of: Callable[[Matrices], jax.Array], theta: Matrices) -> jax.Array:
-    """The whole M × M matrix on every device, from `blocks_of(visitor)`, the columns that a
-    visiting block has in the rows of one's own."""
+def own_rows(blocks_of: Callable[[Matrices], jax.Array], theta: Matrices) -> jax.Array:
+    """The rows of this device of an M × M matrix, from `blocks_of(visitor)`, the columns that a
+    visiting block has in them."""
     block = len(theta[0])
 
     def visit(origin: jax.Array, here: Matrices) -> jax.Array:
@@ -136,7 +145,14 @@ def all_pairs(blocks_of: Callable[[Matrices], jax.Array], theta: Matrices) -> ja
         slab = jnp.zeros((block, block * shards.number()), part.dtype)
         return jax.lax.dynamic_update_slice(slab, part, (0, origin * block))
 
-    return jax.lax.all_gather(around(visit, theta), shards.AXIS, tiled=True)
+    return around(visit, theta)
+
+
+def everywhere(own: jax.Array) -> jax.Array:
+    """One number of each particle, those of all devices."""
+    room = jnp.zeros(len(own) * shards.number(), own.dtype)
+    placed = jax.lax.dynamic_update_slice(room, own, (shards.index() * len(own),))
+    return jax.lax.psum(placed, shards.AXIS)
 
 
 def _passed_on(blocks: PyTree) -> PyTree:

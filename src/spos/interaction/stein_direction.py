@@ -67,33 +67,51 @@ def stein(
 
 def stein_of(kernel: Kernel, cloud: Cloud, score: Matrices) -> Matrices:
     """The direction within a cloud, over all pairs."""
-    moved = sum_over(cloud, functools.partial(_sum_from, kernel, cloud.eta2), score)
+    c = kernel.constant_slope(cloud.eta2)
+    if c is None:
+        two = functools.partial(_two_sums, kernel, cloud.eta2)
+        moved = sum_over(cloud, two, score, finish=_with_push)
+    else:
+        source = [s - c * t for s, t in zip(score, cloud.theta, strict=True)]
+        one = functools.partial(_one_sum, kernel, cloud.eta2, c)
+        moved = sum_over(cloud, one, source, finish=_with_push, where=False)
     return [m / num_particles(cloud) for m in moved]
 
 
-def _sum_from(kernel: Kernel, eta2: jax.Array, theta: Matrices, score: Matrices) -> Rows:
-    """A function from some particles to M times their direction, as far as these sources go."""
-    c = kernel.constant_slope(eta2)
-    narrow = len(theta) == 1 and theta[0].shape[1] <= NARROW
-    if c is not None:
-        source = [s - c * t for s, t in zip(score, theta, strict=True)]
-        if narrow:  # a column of ones sums the kernel's rows on the way
-            source = [jnp.concatenate([source[0], jnp.ones_like(theta[0][:, :1])], axis=1)]
+def _one_sum(
+    kernel: Kernel, eta2: jax.Array, c: jax.Array, theta: Matrices, source: Matrices
+) -> Rows:
+    """A function from some particles to what these sources, s - c θ, pull at them and, last, to
+    how much pushes."""
+    narrow = len(source) == 1 and source[0].shape[1] <= NARROW
+    if narrow:  # a column of ones sums the kernel's rows on the way
+        source = [jnp.concatenate([source[0], jnp.ones_like(source[0][:, :1])], axis=1)]
+
+    def rows(here: Matrices, sq: jax.Array) -> Matrices:
+        k, _ = kernel(sq, eta2)
+        if narrow:
+            summed = k @ source[0]
+            return [summed[:, :-1], c * summed[:, -1:]]
+        return [*(k @ v for v in source), c * jnp.sum(k, axis=1, keepdims=True)]
+
+    return rows
+
+
+def _two_sums(kernel: Kernel, eta2: jax.Array, theta: Matrices, score: Matrices) -> Rows:
+    """The same where the slope depends on the distance."""
 
     def rows(here: Matrices, sq: jax.Array) -> Matrices:
         k, slope = kernel(sq, eta2)
-        if c is None:
-            push = k * slope
-            mass = jnp.sum(push, axis=1, keepdims=True)
-            pulled = [k @ s - push @ t for s, t in zip(score, theta, strict=True)]
-        elif narrow:
-            summed = k @ source[0]
-            pulled, mass = [summed[:, :-1]], c * summed[:, -1:]
-        else:
-            pulled, mass = [k @ v for v in source], c * jnp.sum(k, axis=1, keepdims=True)
-        return [p + mass * t for p, t in zip(pulled, here, strict=True)]
+        push = k * slope
+        pulled = [k @ s - push @ t for s, t in zip(score, theta, strict=True)]
+        return [*pulled, jnp.sum(push, axis=1, keepdims=True)]
 
     return rows
+
+
+def _with_push(sums: Matrices, here: Matrices) -> Matrices:
+    *pulled, mass = sums
+    return [p + mass * t for p, t in zip(pulled, here, strict=True)]
 
 
 def _grouped(key: jax.Array, size: int, kernel: Kernel, cloud: Cloud, score: Matrices) -> Matrices:

@@ -215,14 +215,15 @@ class Run:
         first, seen = int(start.step), arrays_between(start, state, info)
         if (bad := self.watch.bad_step(first, seen, look)) is not None:
             state, info, history, _ = self._advance(start, bad)
-            self._record(start, state, info, history)
+            self._record(start, state, arrays_between(start, state, info), history)
             self._stop(state)
-        self._record(start, state, info, history)
+        self._record(start, state, seen, history)
         self.watch.see(first, seen, state, look, self.feed.block)
 
-    def _record(self, start: State, state: State, info: Info, history: Particles) -> None:
+    def _record(
+        self, start: State, state: State, seen: dict[str, np.ndarray], history: Particles
+    ) -> None:
         first, last = int(start.step), int(state.step)
-        seen = arrays_between(start, state, info)
         kept = [own_part(leaf, RECORDS) for leaf in jax.tree.leaves(history)]
         # nothing slow from here on: Ctrl-C must not leave a chunk half recorded
         self.info.append(seen)
@@ -243,7 +244,7 @@ class Run:
             middle = (last_good + first_bad) // 2
             state, info, history, look = self._advance(good, middle)
             if look.finite:
-                self._record(good, state, info, history)
+                self._record(good, state, arrays_between(good, state, info), history)
                 good, last_good = state, middle
             else:
                 first_bad = middle

@@ -69,6 +69,11 @@ def mean(values: jax.Array) -> jax.Array:
     return jax.lax.pmean(values, AXIS) if inside() else values
 
 
+def whole(rows: jax.Array) -> jax.Array:
+    """The rows of all shards."""
+    return jax.lax.all_gather(rows, AXIS, tiled=True) if inside() else rows
+
+
 def mean_of_rows(values: jax.Array, count: int, wanted: jax.Array) -> jax.Array:
     """The mean over all of so many rows where it is wanted, and else each row's own value. A share
     may end with rows that another has, too (`divided`): they do not count."""

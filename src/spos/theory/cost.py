@@ -8,8 +8,14 @@ Every device works on the pairs of its own M/P particles with all M:
     ring       4 · bytes / W               W bytes a second over each link
     latency    2 (P - 1) · λ               two rings a step, of the median and of the sum
 
-In the ring of the sum every particle travels with its score to P - 1 devices; in the ring of the
-median those rows travel that are the second of a pair (`spos.interaction.bandwidth`):
+Up to 4096 particles travel once for the distances of all pairs, of which some make the median, and
+once for the sum, as scores with their part of the push (of a kernel whose slope is not one number,
+with their places):
+
+    numbers sent by a device = (P - 1) 2 d M/P.
+
+Above that no device keeps its distances. In the ring of the median those rows travel that are the
+second of a pair (`spos.interaction.bandwidth`), in that of the sum all particles and scores:
 
     numbers sent by a device = (P - 1) [ 2 d M/P + d m ],   m the most such rows of a device.
 
@@ -23,6 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spos import checks
+from spos.interaction import pairwise
 from spos.interaction.bandwidth import MAX_PAIRS, pairs
 
 EXPONENTIAL = 20.0  # operations that one exponential takes the time of, on a CPU
@@ -106,7 +113,9 @@ def cost(
         raise ValueError(f"latency must be at least 0, got {latency!r}")
     own = num_particles // num_devices
     met = num_particles if group_size is None else checks.whole("group_size", group_size)
-    travelling = 2 * size * own + size * median_rows(num_particles, num_devices)
+    travelling = 2 * size * own
+    if group_size is not None or num_particles > pairwise.DENSE_PARTICLES:
+        travelling += size * median_rows(num_particles, num_devices)
     if group_size is not None:
         travelling += size * own
     sent = float(NUMBER * (num_devices - 1) * travelling)
