@@ -61,3 +61,19 @@ def test_a_step_that_is_compiled_fast_writes_beside_what_it_reads():
         more, beside = seen()
     assert more == branches + 1
     assert jnp.allclose(beside, plain, rtol=1e-6)
+
+
+def test_what_the_form_of_arguments_tells_is_found_once():
+    asked = []
+
+    @programs.by_form
+    def size(tree):
+        asked.append(jax.tree.map(lambda leaf: leaf.shape, tree))
+        return sum(leaf.size for leaf in jax.tree.leaves(tree))
+
+    assert size({"a": jnp.ones((2, 3))}) == 6
+    assert size({"a": jnp.zeros((2, 3))}) == 6
+    assert asked == [{"a": (2, 3)}]
+    assert size({"a": jnp.zeros(4)}) == 4
+    assert size({"b": jnp.zeros(4)}) == 4
+    assert len(asked) == 3

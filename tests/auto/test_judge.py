@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from spos.auto.judge import Round, measure, medians, places
+from spos.auto.judge import LOOKED, Round, arviz_checks, measure, medians, places
 
 RECORDS, PARTICLES, SIZE = 200, 100, 4
 
@@ -97,3 +97,14 @@ def test_of_many_records_some_are_taken_evenly_and_the_last():
     some = Round(rows, rows, rows, rows, rows).at_most(3)
     np.testing.assert_array_equal(some.log_prob[:, 0], [0.0, 3.0, 6.0])
     assert len(some.at_most(3).z) == 3
+
+
+def test_of_many_parameters_arviz_sees_those_that_mix_worst():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal((100, PARTICLES, 2 * LOOKED))
+    y[..., 7] += np.linspace(-0.5, 0.5, PARTICLES)  # which ends up in other chains
+    seen = Round(y, y[..., 0], y, y, np.ones(y.shape[:2]))
+    names = [f"x[{i}]" for i in range(2 * LOOKED)]
+    rhat, ess = arviz_checks(seen, names)
+    assert not rhat.passed and "x[7]" in rhat.finding
+    assert not ess.passed and "x[7]" in ess.finding

@@ -90,8 +90,25 @@ def test_a_long_run_is_compiled_once_more(monkeypatch):
     assert programs(lambda x: -0.5 * (x**2).sum()) == 1
     monkeypatch.setattr(moving, "LONG", 2000)
     assert programs(lambda x: -0.5 * (x**2).sum()) == 2
+    monkeypatch.setattr(moving, "LONG", 10**9)
+    monkeypatch.setattr(moving, "WORK", 2e4)  # numbers, of which a density computes a few
+    assert programs(lambda x: -0.5 * (x**2).sum()) == 2
     monkeypatch.setattr(moving, "LARGE", 1)  # then it is the better one from the beginning
     assert programs(lambda x: -0.5 * (x**2).sum()) == 1
+
+
+def test_the_same_density_is_traced_once(monkeypatch):
+    """Numbers that are leaves are looked at in every fit: NumPyro may find one wrong."""
+    traced = []
+
+    def density(x):
+        traced.append(x)
+        return -0.5 * (x**2).sum()
+
+    spos.fit(density, start=START, progress=False)
+    before = len(traced)
+    spos.fit(density, start=START, progress=False, seed=1)
+    assert len(traced) == before
 
 
 @pytest.mark.parametrize("rows", [100, 50_000])
