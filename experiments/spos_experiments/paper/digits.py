@@ -33,7 +33,8 @@ from spos_experiments.frame.options import option
 from spos_experiments.frame.record import Record, numbers
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist import settings as mnist
-from spos_experiments.paper.mnist.findings import LABELS, error, size_name
+from spos_experiments.paper.mnist.findings import LABELS, size_name
+from spos_experiments.paper.mnist.outcomes import error
 
 __all__ = ["ABOUT", "TITLE", "Settings", "draw", "results"]
 
