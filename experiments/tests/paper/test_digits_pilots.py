@@ -34,6 +34,10 @@ def test_a_line_changes_what_it_says():
             beta = changes[label].get("beta", usual.beta)
             many = usual.plan(method, network, plan.hidden).particles
             assert plan.beta / plan.particles == pytest.approx(beta / many)
+            if label.endswith("epochs averaged"):
+                assert f"{plan.averaged} epochs averaged" in label
+                assert plan.averaged == changes[label]["averaged"] != base.averaged
+                continue
             told_of = len(set(changes[label]) - {"averaged"})
             assert told_of == (0 if label == "as chosen" else 1 + label.count(","))
 
@@ -71,3 +75,16 @@ def test_a_record(tmp_path, network, methods):
     errors = [[row["error"] for row in each.numbers["rows"]] for each in (made, with_seed)]
     assert errors[0] == errors[1]
     assert dataclasses.asdict(made.table) == dataclasses.asdict(with_seed.table)
+
+
+def test_svgd_is_set_beside_spos_with_the_same_change(tmp_path, monkeypatch):
+    half = {"half the step": {"step_size": 1e-3}}
+    changes = {"spos": {"as chosen": {}, **half}, "svgd": {"as chosen": {}, "3 cycles": {}, **half}}
+    monkeypatch.setitem(digits.CHANGES, "dense", changes)
+    made = perform("digits", tmp_path, quick=True, changed={"methods": ("spos", "svgd")})
+    ours, theirs = made.numbers["rows"][:2], made.numbers["rows"][2:]
+    beside = [row.get("more_than_spos", {}).get("mean") for row in theirs]
+    assert beside[1] is None
+    for n, one in zip((0, 2), ours, strict=True):
+        assert beside[n] == pytest.approx(theirs[n]["error"] - one["error"], abs=1e-4)
+    assert not any("more_than_spos" in row for row in ours)
