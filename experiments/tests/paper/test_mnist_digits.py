@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.ndimage import maximum_filter
+from scipy.stats import binomtest
 
 from spos.io import archive
 from spos.networks.trainer import sampler_of
@@ -143,7 +144,7 @@ def test_the_networks_of_the_last_epochs_are_averaged(tmp_path, digits):
     np.testing.assert_array_equal(
         judged.wrong, np.flatnonzero(each.mean(axis=(0, 1)).argmax(axis=1) != digits.test.y)
     )
-    assert len(judged.wrong) == round(judged.error * len(digits.test.y)) > 0
+    assert len(judged.wrong) == judged.num_wrong > 0
 
 
 def test_the_networks_at_the_ends_of_cycles_are_averaged(tmp_path, digits):
@@ -186,7 +187,8 @@ def test_each_size_has_its_scale():
     assert plans["lenet", 128, "sgld"][1] == 1
     less, repeats = plans["dense", 400, "dropout"]
     assert (less.input_noise, repeats) == (settings.usual.input_noise / 2, 1)
-    assert ("dense", 400, "sgld") not in plans
+    assert plans["dense", 800, "dropout"][0].input_noise == settings.large.input_noise / 2
+    assert plans["dense", 400, "sgld"][1] == 1
     asked = dataclasses.replace(settings, methods=("sgld", "dropout"))
     found = {(plan.network, plan.method) for plan, _ in asked.plans()}
     assert found == {("dense", "sgld"), ("dense", "dropout"), ("lenet", "sgld")}
@@ -362,7 +364,9 @@ def test_the_rules_give_every_verdict():
 
 def judged(error, wrong=None, nll=0.04, ece=0.004):
     (one,) = outcomes(spos=[error])["spos"]
-    return one._replace(nll=nll, ece=ece, wrong=None if wrong is None else np.array(wrong, int))
+    wrong = None if wrong is None else np.array(wrong, int)
+    bins = np.array([[0.0], [0.0], [100.0]])  # so that per cent are images
+    return one._replace(nll=nll, ece=ece, wrong=wrong, reliability=bins)
 
 
 def test_images_that_one_method_gets_wrong_more_often_are_counted():
@@ -378,6 +382,16 @@ def test_images_that_one_method_gets_wrong_more_often_are_counted():
     assert paired.signs([judged(1.0, [])], [judged(1.0, [])]).p == 1.0
     ten = [judged(1.0, range(10))]
     assert paired.signs(ten, [judged(1.0, [])]).p == pytest.approx(2 / 2**10)
+
+
+def test_without_the_images_there_is_a_bound():
+    for n in range(1, 12):
+        all_p = [binomtest(n + back, n + 2 * back).pvalue for back in range(20)]
+        assert paired.least(n) == pytest.approx(min(all_p))
+    assert paired.least(0) == 1.0
+    spos, svgd = [judged(1.0), judged(2.0)], [judged(3.0), judged(1.0)]
+    told = paired.claims("400-400", spos, svgd)[0].measured
+    assert "differ by 2 at most, for which p is at least 0.5" in told
 
 
 def test_the_rule_of_chance_gives_every_verdict():

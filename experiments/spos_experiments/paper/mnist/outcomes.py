@@ -30,6 +30,10 @@ class Outcome(NamedTuple):
     validation: np.ndarray  # error after each epoch
     wrong: np.ndarray | None = None  # which test images; older runs have not kept them
 
+    @property
+    def num_wrong(self) -> int:
+        return round(self.error * float(self.reliability[2].sum()))
+
 
 def judge(plan: Plan, networks: Particles, sets: Sets, seconds: float) -> Outcome:
     """On the test images, once: the networks after each of the last epochs, newest last."""
