@@ -66,8 +66,6 @@ CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "5 networks, β ten times as large": {**FIVE, **QUIET},
             "5 networks, σ = 0.3": {**FIVE, "prior_scale": 0.3},
             "5 networks, 3 cycles": {**FIVE, **CYCLES},
-            "5 networks, β a tenth as large": {**FIVE, "beta": 100.0},
-            "5 networks, 15 epochs averaged": {**FIVE, "averaged": 15},
             "90 epochs": LONG,
             "90 epochs, 3 cycles": {**LONG, **CYCLES},
             "5 networks, 90 epochs": {**FIVE, **LONG},
@@ -85,7 +83,6 @@ CHANGES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
             "5 networks": FIVE,
             "5 networks, σ = 0.3": {**FIVE, "prior_scale": 0.3},
             "5 networks, 3 cycles": {**FIVE, **CYCLES},
-            "5 networks, 15 epochs averaged": {**FIVE, "averaged": 15},
         },
         "sgld": {
             "as chosen": {},

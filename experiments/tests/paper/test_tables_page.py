@@ -92,3 +92,16 @@ def test_the_page_quotes_what_helps_with_digits():
     assert made.table.markdown() in PAGE
     for row in made.numbers["rows"][:2]:
         assert f"{100 * row['error']:.2f} %" in WORDS
+    rows = {(row["method"], row["change"]): row for row in made.numbers["rows"]}
+    both = [
+        (rows["spos", change], row, row["more_than_spos"])
+        for (method, change), row in rows.items()
+        if method == "svgd"
+    ]
+    smaller = [sum(b[name] < a[name] for a, b, _ in both) for name in ("error", "nll")]
+    assert f"Of {len(both)} settings that were tried with both" in WORDS
+    assert f"SVGD's error is smaller with {smaller[0]}," in WORDS
+    assert f"its −log p is smaller with {smaller[1]} of {len(both)}" in WORDS
+    assert all(abs(more["mean"]) < 2 * more["se"] for *_, more in both)  # as the page says
+    quiet, svgd = rows["spos", "5 networks, β ten times as large"], rows["svgd", "5 networks"]
+    assert f"{quiet['nll']:.4f} against {svgd['nll']:.4f} with five networks" in WORDS
