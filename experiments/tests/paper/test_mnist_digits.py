@@ -188,7 +188,7 @@ def test_each_size_has_its_scale():
     less, repeats = plans["dense", 400, "dropout"]
     assert (less.input_noise, repeats) == (settings.usual.input_noise / 2, 1)
     assert plans["dense", 800, "dropout"][0].input_noise == settings.large.input_noise / 2
-    assert plans["dense", 400, "sgld"][1] == 1
+    assert plans["dense", 400, "sgld"][1] == plans["dense", 800, "sgld"][1] == 1
     asked = dataclasses.replace(settings, methods=("sgld", "dropout"))
     found = {(plan.network, plan.method) for plan, _ in asked.plans()}
     assert found == {("dense", "sgld"), ("dense", "dropout"), ("lenet", "sgld")}

@@ -32,8 +32,7 @@ USUAL = Scale(
     once=("sgld", "rmsprop", "sgd", "dropout"),
     less_noise=("sgld", "dropout"),
 )
-SINGLE = ("rmsprop", "sgd", "dropout")
-LARGE = USUAL._replace(particles=3, methods=("spos", "svgd", *SINGLE))
+LARGE = USUAL._replace(particles=3)
 LENET = Scale(
     particles=3,
     batch=64,
