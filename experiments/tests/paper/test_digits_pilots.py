@@ -71,3 +71,16 @@ def test_a_record(tmp_path, network, methods):
     errors = [[row["error"] for row in each.numbers["rows"]] for each in (made, with_seed)]
     assert errors[0] == errors[1]
     assert dataclasses.asdict(made.table) == dataclasses.asdict(with_seed.table)
+
+
+def test_svgd_is_set_beside_spos_with_the_same_change(tmp_path, monkeypatch):
+    half = {"half the step": {"step_size": 1e-3}}
+    changes = {"spos": {"as chosen": {}, **half}, "svgd": {"as chosen": {}, "3 cycles": {}, **half}}
+    monkeypatch.setitem(digits.CHANGES, "dense", changes)
+    made = perform("digits", tmp_path, quick=True, changed={"methods": ("spos", "svgd")})
+    ours, theirs = made.numbers["rows"][:2], made.numbers["rows"][2:]
+    beside = [row.get("more_than_spos", {}).get("mean") for row in theirs]
+    assert beside[1] is None
+    for n, one in zip((0, 2), ours, strict=True):
+        assert beside[n] == pytest.approx(theirs[n]["error"] - one["error"], abs=1e-4)
+    assert not any("more_than_spos" in row for row in ours)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.ndimage import maximum_filter
+from scipy.stats import binomtest
 
 from spos.io import archive
 from spos.networks.trainer import sampler_of
@@ -15,9 +16,10 @@ from spos_experiments.data import load
 from spos_experiments.frame import resume
 from spos_experiments.frame.perform import perform
 from spos_experiments.paper import mnist
-from spos_experiments.paper.mnist import protocol
-from spos_experiments.paper.mnist.findings import claims, entropy, error, percent
+from spos_experiments.paper.mnist import paired, protocol
+from spos_experiments.paper.mnist.findings import claims, percent
 from spos_experiments.paper.mnist.networks import largest, lenet, patches
+from spos_experiments.paper.mnist.outcomes import entropy, error
 from spos_experiments.paper.mnist.settings import Scale
 
 RECORDED = Path(__file__).parents[2] / "results" / "mnist" / "runs"
@@ -139,6 +141,10 @@ def test_the_networks_of_the_last_epochs_are_averaged(tmp_path, digits):
     assert judged.nll == pytest.approx(-np.log(each.mean(axis=(0, 1))[right]).mean(), rel=1e-4)
     assert judged.last_nll == pytest.approx(-np.log(each[1].mean(axis=0)[right]).mean(), rel=1e-4)
     assert judged.last_error == error(each[1].mean(axis=0), digits.test.y)
+    np.testing.assert_array_equal(
+        judged.wrong, np.flatnonzero(each.mean(axis=(0, 1)).argmax(axis=1) != digits.test.y)
+    )
+    assert len(judged.wrong) == judged.num_wrong > 0
 
 
 def test_the_networks_at_the_ends_of_cycles_are_averaged(tmp_path, digits):
@@ -181,7 +187,8 @@ def test_each_size_has_its_scale():
     assert plans["lenet", 128, "sgld"][1] == 1
     less, repeats = plans["dense", 400, "dropout"]
     assert (less.input_noise, repeats) == (settings.usual.input_noise / 2, 1)
-    assert ("dense", 400, "sgld") not in plans
+    assert plans["dense", 800, "dropout"][0].input_noise == settings.large.input_noise / 2
+    assert plans["dense", 400, "sgld"][1] == plans["dense", 800, "sgld"][1] == 1
     asked = dataclasses.replace(settings, methods=("sgld", "dropout"))
     found = {(plan.network, plan.method) for plan, _ in asked.plans()}
     assert found == {("dense", "sgld"), ("dense", "dropout"), ("lenet", "sgld")}
@@ -321,6 +328,7 @@ def outcomes(**errors):
                 **{
                     **blank,
                     "error": error / 100,
+                    "wrong": None,
                     "nll": 0.04,
                     "reliability": np.zeros((3, 2)),
                     "entropy": doubt,
@@ -341,17 +349,79 @@ def verdicts(network, hidden, real=True, **errors):
 def test_the_rules_give_every_verdict():
     dense = "dense", (400, 400)
     good = verdicts(*dense, spos=[1.2, 1.24], svgd=[1.2, 1.3])
-    assert good == ["holds", "holds", "holds", "holds"]
+    assert good == ["holds"] * 6
     bad = verdicts(*dense, spos=[1.4, 1.34], svgd=[1.2, 1.3])
-    assert bad == ["not seen", "not seen", "not seen", "holds"]
+    assert bad == ["not seen"] * 3 + ["holds"] * 3
     between = verdicts(*dense, spos=[1.25, 1.27], svgd=[1.2, 1.3], sgld=[1.5])
-    assert between == ["holds", "not seen", "holds only when against SGLD", "holds"]
+    assert between == ["holds", "not seen", "holds only when against SGLD"] + ["holds"] * 3
     assert verdicts(*dense, real=False, spos=[1.0]) == ["holds"]
     conv = verdicts("lenet", (12, 32, 128), spos=[0.6], ensemble=[0.6])
     assert conv[:2] == ["holds", "holds"]
     assert conv[2] == "holds only when with SPOS"
     assert conv[3] == "holds only when on turned; or inverted"
     assert verdicts("lenet", (12, 32, 128), spos=[0.61], ensemble=[0.6])[:2] == ["not seen"] * 2
+
+
+def judged(error, wrong=None, nll=0.04, ece=0.004):
+    (one,) = outcomes(spos=[error])["spos"]
+    wrong = None if wrong is None else np.array(wrong, int)
+    bins = np.array([[0.0], [0.0], [100.0]])  # so that per cent are images
+    return one._replace(nll=nll, ece=ece, wrong=wrong, reliability=bins)
+
+
+def test_images_that_one_method_gets_wrong_more_often_are_counted():
+    ours = [judged(1.0, [1, 2, 3]), judged(1.0, [2, 3, 4, 9]), judged(1.0)]
+    theirs = [judged(1.0, [3, 7]), judged(1.0, [4, 1]), judged(1.0, [0, 5])]
+    # images 2 and 9 for the one, 7 for the other; 1 and 4 are even, 3 was wrong with all but one
+    found = paired.signs(ours, theirs)
+    assert found[:3] == (2, 3, 1)
+    assert found.p == pytest.approx(10 / 16)  # 4 coins: all splits but 2 and 2
+    assert paired.signs(theirs, ours)[:3] == (2, 1, 3)
+    assert paired.signs(ours[2:], theirs[2:]) is None
+    assert paired.signs(ours[:1], ours[:1]) == (1, 0, 0, 1.0)
+    assert paired.signs([judged(1.0, [])], [judged(1.0, [])]).p == 1.0
+    ten = [judged(1.0, range(10))]
+    assert paired.signs(ten, [judged(1.0, [])]).p == pytest.approx(2 / 2**10)
+
+
+def test_without_the_images_there_is_a_bound():
+    for n in range(1, 12):
+        all_p = [binomtest(n + back, n + 2 * back).pvalue for back in range(20)]
+        assert paired.least(n) == pytest.approx(min(all_p))
+    assert paired.least(0) == 1.0
+    spos, svgd = [judged(1.0), judged(2.0)], [judged(3.0), judged(1.0)]
+    told = paired.claims("400-400", spos, svgd)[0].measured
+    assert "differ by 2 at most, for which p is at least 0.5" in told
+
+
+def test_the_rule_of_chance_gives_every_verdict():
+    def found(ours, theirs, *images):
+        spos, svgd = ([judged(e) for e in errors] for errors in (ours, theirs))
+        if images:
+            spos[0], svgd[0] = judged(ours[0], images[0]), judged(theirs[0], images[1])
+        return paired.claims("400-400", spos, svgd)[0].verdict
+
+    one, other = range(30), range(20, 50)
+    assert found([1.0, 1.1, 1.0], [1.1, 1.0, 1.0]) == "holds"
+    assert found([1.0, 1.1, 1.0], [1.1, 1.0, 1.0], one, other) == "holds"
+    assert found([1.0, 1.1, 1.2], [0.9, 1.0, 1.1]) == "not seen"
+    assert found([0.9, 1.0, 1.1], [1.0, 1.1, 1.2]) == "not seen"  # to err less is a difference too
+    assert found([1.0, 1.1, 1.2], [0.9, 1.0, 1.1], one, other) == "holds only when over images"
+    assert found([1.0, 1.1, 1.0], [1.1, 1.0, 1.0], one, []) == "holds only when over seeds"
+    assert found([1.0, 1.1, 1.2], [0.9, 1.0, 1.1], one, []) == "not seen"
+    assert paired.claims("400-400", [judged(1.0)], [judged(1.1)] * 3) == []
+
+
+def test_probabilities_are_compared_run_by_run():
+    def found(*less):
+        spos = [judged(1.0, nll=0.04 + nll, ece=0.004 + ece) for nll, ece in less]
+        return paired.claims("LeNet", spos, [judged(1.0)] * len(less))[1]
+
+    assert found((0.001, -0.002), (-0.003, 0.001)).verdict == "holds"
+    assert found((0.001, -0.002), (0.0, 0.001)).verdict == "holds only when by calibration error"
+    worse = found((0.001, 0.002), (0.003, 0.001))
+    assert worse.verdict == "not seen"
+    assert "−log p +0.0020 ± 0.0010, calibration error +0.0015 ± 0.0005" in worse.measured
 
 
 def test_errors_of_several_seeds_have_a_standard_error():

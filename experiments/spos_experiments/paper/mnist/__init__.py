@@ -27,7 +27,8 @@ from spos_experiments.frame import resume
 from spos_experiments.frame.experiment import Findings, Tick, quiet
 from spos_experiments.paper.mnist import protocol
 from spos_experiments.paper.mnist.figures import draw
-from spos_experiments.paper.mnist.findings import Outcome, error, findings, judge
+from spos_experiments.paper.mnist.findings import findings
+from spos_experiments.paper.mnist.outcomes import Outcome, error, judge
 from spos_experiments.paper.mnist.settings import Settings
 
 Job = tuple[protocol.Plan, int]  # and its seed

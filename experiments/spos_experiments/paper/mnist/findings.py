@@ -1,17 +1,14 @@
 """What the runs of `spos paper mnist` say, finished or not."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from scipy.special import entr
-
-from spos.diagnostics import calibration
 from spos.io.html import Table
-from spos.types import Particles
 from spos_experiments.frame.experiment import Estimate, Findings
 from spos_experiments.frame.record import Claim, numbers, verdict
-from spos_experiments.paper.mnist.protocol import ALONE, Plan, Sets, chances
+from spos_experiments.paper.mnist import paired
+from spos_experiments.paper.mnist.outcomes import Outcome, mean
+from spos_experiments.paper.mnist.protocol import ALONE, Plan
 from spos_experiments.paper.mnist.settings import Settings
 
 LABELS = {
@@ -37,71 +34,6 @@ GOALS = {400: 1.25, 800: 1.20, "lenet": 0.60}
 KINDS = ("test", "turned", "inverted", "filled")
 
 
-class Outcome(NamedTuple):
-    """Of the average of all networks of the last epochs, of those of the very last (`last_`), and
-    on average of one of them alone (`single_`). Entropies, in nats, are by kind of image."""
-
-    error: float
-    nll: float
-    ece: float
-    last_error: float
-    last_nll: float
-    single_error: float
-    single_nll: float
-    single_ece: float
-    entropy: dict[str, float]
-    single_entropy: dict[str, float]
-    seconds: float
-    reliability: np.ndarray  # confidence, accuracy and count of the bins
-    validation: np.ndarray  # error after each epoch
-
-
-def judge(plan: Plan, networks: Particles, sets: Sets, seconds: float) -> Outcome:
-    """On the test images, once: the networks after each of the last epochs, newest last."""
-    kinds = {"test": sets.test.x, **sets.odd}
-    said = {kind: chances(plan, networks, x) for kind, x in kinds.items()}
-    labels, each = sets.test.y, said["test"]
-    whole = calibration.ece(each.mean(axis=0), labels)
-    last = each[-plan.particles :].mean(axis=0)
-    alone = [calibration.ece(one, labels) for one in each]
-    return Outcome(
-        error=error(each.mean(axis=0), labels),
-        nll=whole.nll,
-        ece=whole.ece,
-        last_error=error(last, labels),
-        last_nll=calibration.ece(last, labels).nll,
-        single_error=float(np.mean([error(one, labels) for one in each])),
-        single_nll=float(np.mean([one.nll for one in alone])),
-        single_ece=float(np.mean([one.ece for one in alone])),
-        entropy={kind: entropy(values.mean(axis=0)) for kind, values in said.items()},
-        single_entropy={kind: entropy(values) for kind, values in said.items()},
-        seconds=seconds,
-        reliability=np.stack([whole.confidence, whole.accuracy, whole.counts]),
-        validation=np.empty(0),
-    )
-
-
-def error(chances: np.ndarray, labels: np.ndarray) -> float:
-    return float((chances.argmax(axis=-1) != labels).mean())
-
-
-def entropy(chances: np.ndarray) -> float:
-    """-Σ p log p, the mean over images (and networks)."""
-    return float(entr(chances).sum(axis=-1).mean())
-
-
-def mean(ones: Sequence[Outcome]) -> Outcome:
-    """Of the runs that differ in their seeds alone."""
-
-    def of(*values: Any) -> Any:
-        if isinstance(values[0], dict):
-            return {kind: of(*(value[kind] for value in values)) for kind in values[0]}
-        found = np.mean(values, axis=0)
-        return found if found.ndim else float(found)
-
-    return Outcome(*map(of, *ones))
-
-
 def percent(errors: Sequence[float]) -> str:
     """The mean of runs with several seeds, and its standard error if there are several."""
     if len(errors) == 1:
@@ -112,17 +44,22 @@ def percent(errors: Sequence[float]) -> str:
 
 def findings(settings: Settings, runs: Mapping[Plan, Sequence[Outcome]]) -> Findings:
     outcomes = {plan: mean(ones) for plan, ones in runs.items()}
-    sizes = dict.fromkeys((plan.network, plan.hidden) for plan in outcomes)
+    sizes: dict[tuple[str, tuple[int, ...]], dict[Plan, Sequence[Outcome]]] = {}
+    for plan, ones in runs.items():
+        sizes.setdefault((plan.network, plan.hidden), {})[plan] = ones
     real = settings.datasets == ("mnist",)
     return Findings(
-        numbers=numbers({"rows": [row(plan, ones) for plan, ones in runs.items()]}),
-        claims=[
-            claim
-            for size in sizes
-            for claim in claims(
-                {p: ones for p, ones in runs.items() if (p.network, p.hidden) == size}, real
-            )
-        ],
+        numbers=numbers(
+            {
+                "rows": [row(plan, ones) for plan, ones in runs.items()],
+                "spos_less_svgd": {
+                    size_name(*size): paired.numbers(*both)
+                    for size, own in sizes.items()
+                    if (both := pair(own)) is not None
+                },
+            }
+        ),
+        claims=[claim for own in sizes.values() for claim in claims(own, real)],
         table=Table(
             (
                 *("method", "network", "networks", "epochs", "runs", "error %", "paper %"),
@@ -165,7 +102,17 @@ def size_name(network: str, hidden: Sequence[int]) -> str:
 
 def row(plan: Plan, ones: Sequence[Outcome]) -> dict[str, Any]:
     errors = [one.error for one in ones]
-    return {**plan._asdict(), **mean(ones)._asdict(), "errors": errors}
+    told = mean(ones)._asdict()
+    del told["wrong"]
+    return {**plan._asdict(), **told, "errors": errors}
+
+
+def pair(
+    runs: Mapping[Plan, Sequence[Outcome]],
+) -> tuple[Sequence[Outcome], Sequence[Outcome]] | None:
+    """The runs of SPOS and of SVGD, if both are among these of one size."""
+    by = {plan.method: ones for plan, ones in runs.items()}
+    return (by["spos"], by["svgd"]) if "spos" in by and "svgd" in by else None
 
 
 def claims(runs: Mapping[Plan, Sequence[Outcome]], real: bool) -> list[Claim]:
@@ -211,6 +158,8 @@ def claims(runs: Mapping[Plan, Sequence[Outcome]], real: bool) -> list[Claim]:
                 "difference.",
             )
         )
+    if (both := pair(runs)) is not None:
+        made += paired.claims(size, *both)
     many = {m: one for m, one in by.items() if m not in ALONE}
     if many:
         known = "; ".join(
@@ -235,14 +184,14 @@ def claims(runs: Mapping[Plan, Sequence[Outcome]], real: bool) -> list[Claim]:
             )
         )
     if "spos" in by and "ensemble" in by:
-        pair = by["spos"].entropy, by["ensemble"].entropy
-        doubt = "; ".join(f"{kind} {pair[0][kind]:.2f} and {pair[1][kind]:.2f}" for kind in KINDS)
+        ours, alone = by["spos"].entropy, by["ensemble"].entropy
+        doubt = "; ".join(f"{kind} {ours[kind]:.2f} and {alone[kind]:.2f}" for kind in KINDS)
         made.append(
             Claim(
                 claim=f"{size}: SPOS doubts more than an ensemble of networks that were trained "
                 "alone, where there should be doubt.",
                 measured=f"Entropies of SPOS and the ensemble: {doubt}.",
-                verdict=verdict({kind: pair[0][kind] > pair[1][kind] for kind in KINDS[1:]}, "on "),
+                verdict=verdict({kind: ours[kind] > alone[kind] for kind in KINDS[1:]}, "on "),
                 rule="A larger entropy on images of that kind.",
             )
         )

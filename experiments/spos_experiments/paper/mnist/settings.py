@@ -28,11 +28,11 @@ USUAL = Scale(
     batch=500,
     epochs=100,
     seeds=3,
-    methods=("spos", "svgd", "rmsprop", "sgd", "dropout"),
-    once=("rmsprop", "sgd", "dropout"),
+    methods=("spos", "svgd", "sgld", "rmsprop", "sgd", "dropout"),
+    once=("sgld", "rmsprop", "sgd", "dropout"),
     less_noise=("sgld", "dropout"),
 )
-LARGE = Scale(particles=3, batch=500, epochs=100, seeds=3)
+LARGE = USUAL._replace(particles=3)
 LENET = Scale(
     particles=3,
     batch=64,
