@@ -56,6 +56,7 @@ STALLED, CLOSE = 0.9, 1.5  # times what was needed before; one that is closer to
 SAFE = 1.1  # errors have errors
 APART = 0.3  # the share of variance between particles that no short round explains
 LEAST, MOST = 0.6, 0.95  # acceptance of a step that was tuned well
+AVERAGED = 0.5  # times the uncertainty of a draw's log-density has the mean of a round
 KNOWN = 0.5  # of the scale of a mode, in a round
 ROUND = 1.5  # the ratio of scales up to which coordinates are good enough
 
@@ -252,7 +253,7 @@ class AutomaticRun(Approaching):
         self.middle = y.mean((0, 1))
         if self.number < BIRTH_DEATHS and self._apart:
             z = (self.y - self.middle) @ np.linalg.inv(self.factor).T
-            self._birth_death(z, seen.log_prob.mean(0, keepdims=True))
+            self._birth_death(z, seen.log_prob.mean(0, keepdims=True), AVERAGED)
         if self.number < BIRTH_DEATHS and (stuck := self._stuck(seen)).any():
             place = np.arange(self.count)
             place[stuck] = self.rng.choice(np.flatnonzero(~stuck), stuck.sum())
