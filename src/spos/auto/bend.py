@@ -104,13 +104,25 @@ def _driven(bend: Bend, u: Any, xp: Any) -> tuple[Any, Any]:
     return xp.clip(phi @ bend.scale, -STEEPEST, STEEPEST), phi @ bend.shift
 
 
+def _in_use(bend: Bend) -> Bend:
+    """Without the parents that do nothing, which cost the host as much as the others."""
+    used = (bend.shift.any(1) | bend.scale.any(1)).reshape(FEATURES, -1).any(0)
+    rows = np.tile(used, FEATURES)
+    return bend._replace(
+        pick=bend.pick[:, used],
+        width=bend.width[used],
+        shift=bend.shift[rows],
+        scale=bend.scale[rows],
+    )
+
+
 def bend_places(
     bend: Bend | None, straight: np.ndarray, log_prob: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """From straight coordinates to θ, without the scores, which take most of the time."""
     if bend is None:
         return straight, log_prob
-    found = bent(bend, straight, np)
+    found = bent(_in_use(bend), straight, np)
     return found.theta, log_prob - found.log_det
 
 
@@ -118,6 +130,7 @@ def bend_points(bend: Bend | None, straight: Points) -> Points:
     """From straight coordinates to θ."""
     if bend is None:
         return straight
+    bend = _in_use(bend)
     theta, log_det, u, tilt, long = bent(bend, straight.theta, np)
     score = (straight.score - long.curve) * np.exp(-long.log_slope)
     own = score * np.exp(-tilt)  # right for the children
@@ -129,6 +142,7 @@ def straighten_points(bend: Bend | None, points: Points) -> Points:
     """From θ to straight coordinates."""
     if bend is None:
         return points
+    bend = _in_use(bend)
     away = points.theta - bend.centre
     u = away @ bend.pick
     tilt, shift = _driven(bend, u, np)
