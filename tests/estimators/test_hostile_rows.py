@@ -65,3 +65,13 @@ def test_a_file_whose_numbers_are_none_is_refused(plain, tmp_path, part):
         spoilt.scaling_ = plain.scaling_._replace(x_unit=np.full(2, np.nan))
     with pytest.raises(DamagedFileError, match=r"finite"):
         SPOSRegressor.load(spoilt.save(tmp_path / "model.npz"))
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_text_is_told_by_its_column(named):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": np.arange(20.0), "colour": ["red", "blue"] * 10})
+    with pytest.raises(ValueError, match="convert string to float") as caught:
+        SPOSRegressor(num_steps=10).fit(X if named else X.to_numpy(), np.arange(20.0))
+    (note,) = caught.value.__notes__
+    assert note.startswith("X has text in 'colour'" if named else "X has text in column 1")
