@@ -118,9 +118,8 @@ SECTIONS: dict[str, tuple[str, str, Callable[[Sequence[Row]], str]]] = {
         "The kernel's sums (`apart` has none) pass over weights and scores several times more: for "
         "the mean, the centred weights, the Gram product, what is summed, and the sum. `cpu` is "
         "processor time of all cores, in which the work of others does not count. On two devices "
-        "weights travel once, for distances, and scores once, for the sum. These rows were taken "
-        "on a machine with much other work: where both cores are needed at once times say little, "
-        "and `cpu` is what can be compared.",
+        "weights travel once, for distances, and scores once, for the sum: on two devices of one "
+        "processor that costs a little more than it brings.",
         _plain(
             *("who", "devices", "gradient_ms", "gradient_gflops", "gemm_gflops", "ratio"),
             *("step_ms", "apart_ms", "roof_ms", "normals_ms", "copy_ms", "step_ratio"),
