@@ -101,7 +101,7 @@ def test_diagnostics_have_the_same_bits_elsewhere(dask, tmp_path):
     ("name", "changed", "count"),
     [
         ("regression", {"datasets": ("diabetes",)}, 3),
-        ("mnist", {}, (2 * 3 + 3) + 2 * 3 + (3 * 3 + 1)),
+        ("mnist", {}, 2 * (2 * 3 + 4) + (3 * 3 + 1)),
         ("control", {"seeds": 1}, 12 + 11),
         ("accuracy", {"models": ("scales", "radon"), "methods": ("sgld", "nuts")}, 2 * 3 + 2),
     ],
