@@ -121,18 +121,18 @@ def parted(theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def birth_death(
-    z: np.ndarray, path: np.ndarray, rng: np.random.Generator, known: float = 1.0
+    z: np.ndarray, path: np.ndarray, rng: np.random.Generator, unsure: float = 1.0
 ) -> np.ndarray:
     """For each place, the particle that stands there after one unit of time. `path` has the
-    log-density of the last records, the present one at its end, which is so many times as uncertain
-    as that of a single draw."""
+    log-density of the last records, the present one at its end; it is so many times as `unsure` as
+    that of a single draw."""
     count, size = z.shape
     near = np.sort(squared_distances(z, z), 1)[:, round(np.sqrt(count))]
     crowd = -0.5 * size * np.log(np.maximum(near, 1e-6 * np.median(near) + 1e-300))
     excess = crowd - path[-1]
     excess = np.clip(excess - np.median(excess), -WIDEST, WIDEST)
     excess -= excess.mean()
-    allowed = 4.0 * max(known * np.sqrt(size / 2.0), np.median(path.std(0)))
+    allowed = 4.0 * max(unsure * np.sqrt(size / 2.0), np.median(path.std(0)))
     rate = np.sign(excess) * np.maximum(np.abs(excess) - allowed, 0.0)
     return successors(rate, rng.random((3, count)), np)
 

@@ -66,8 +66,8 @@ class Approaching(Moving):
         starts = np.linalg.norm(self.base, axis=1)  # their standard deviations
         approach.must_slope(theta.std(0) / starts, theta, scores)
 
-    def _birth_death(self, z: np.ndarray, path: np.ndarray, known: float = 1.0) -> int:
-        place = approach.birth_death(z, path, self.rng, known)
+    def _birth_death(self, z: np.ndarray, path: np.ndarray, unsure: float = 1.0) -> int:
+        place = approach.birth_death(z, path, self.rng, unsure)
         self._put(place)
         return int((place != np.arange(self.count)).sum())
 
