@@ -179,7 +179,7 @@ def test_birth_death_balances_density_and_crowding():
 
 
 def test_birth_death_sees_smaller_differences_in_a_mean_of_the_log_density():
-    """A tenth stands 14 nats low in 48 dimensions, where single draws differ by 5: by less than four
+    """A tenth stands 14 nats low in 48 dimensions, where single draws differ by 5: less than four
     times of it, and more than twice."""
     rng = np.random.default_rng(0)
     z = rng.standard_normal((100, 48))
